@@ -261,6 +261,18 @@ def test_warm_up_by_another_trace(capsys, tmp_path):
     assert status == 0 and json.loads(out)["misses"] == 0
 
 
+def test_a_trace_that_warms_up_is_read_with_the_same_options_unless_it_is_compiled(capsys, tmp_path):
+    file, compiled = tmp_path / "x.txt", tmp_path / "x.trace"
+    file.write_text("0 8192 a\n1 0 b\n")
+    read = ["--columns", "time=1,offset=2", "--time-unit", "s", "--block-size", "8KB"]
+    status, _, _ = told(capsys, "trace", "convert", file, compiled, *read)
+    assert status == 0
+    for other in (file, compiled):
+        options = ["--size", "2", "--warm-up", other, "--json", *read]
+        status, out, said = told(capsys, "simulate", file, *options)
+        assert (status, json.loads(out)["misses"]) == (0, 0), said
+
+
 def test_a_closed_standard_input_is_an_error():
     done = subprocess.run(
         ["sh", "-c", f"'{sys.executable}' -m misspenalty trace info - <&-"], capture_output=True, text=True, check=False

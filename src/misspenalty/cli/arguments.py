@@ -19,6 +19,8 @@ from misspenalty.policies.registry import unknown_parameter
 from misspenalty.policies.sized import SIZE_CHANGES
 from misspenalty.prefetch.sequential import prefetcher as sequential
 from misspenalty.traces import formats
+from misspenalty.traces.compiled import is_compiled
+from misspenalty.traces.compression import check_path
 from misspenalty.traces.parts import warm_up
 from misspenalty.traces.quantities import parse_bytes
 from misspenalty.traces.selection import WRITES
@@ -188,18 +190,25 @@ def add_size_options(command):
 
 
 def open_warmed(options):
-    """Open the trace that the options name; return the trace to replay and the length of its warm-up."""
-    return warm_up(open_named(options), options.warm_up)
+    """Open the trace that the options name; return the trace to replay and the length of its warm-up.
+
+    A trace that warms up the cache is read with the same options, unless it is compiled.
+    """
+    return warm_up(open_named(options), options.warm_up, lambda path: _open(options, path))
 
 
 def open_named(options):
     """Open the trace that the options name; print a notice if its reader ignored, guessed or adjusted anything."""
+    return _open(options, options.trace)
+
+
+def _open(options, path):
+    if path != options.trace and is_compiled(check_path(path)):
+        return misspenalty.open_trace(path)
     size = None if options.block_size is None else parse_bytes(options.block_size, "block size")
     chosen = {name: getattr(options, f"format_{name}") for name in _options_of_formats()}
     chosen = {name: value for name, value in chosen.items() if value is not None}
-    trace = misspenalty.open_trace(
-        options.trace, options.format, size, most_references=options.most_references, **chosen
-    )
+    trace = misspenalty.open_trace(path, options.format, size, most_references=options.most_references, **chosen)
     notice = trace.reading.notice(trace.name) if trace.reading and not getattr(options, "described", False) else None
     if notice:
         print(f"misspenalty: {encodable(notice)}", file=sys.stderr)

@@ -123,7 +123,7 @@ def open_trace(
     <Trace 'mine.spc' (spc): 3 references (2 reads, 1 write) to 2 blocks of 4096 bytes, footprint 8 KB>
     """
     path = check_path(path)
-    if _is_compiled(path):
+    if is_compiled(path):
         if format or block_bytes is not None or most_references is not None or options:
             raise ParameterError(
                 f"{path} is compiled: its format, block size and options were chosen when it was made; leave them out"
@@ -171,7 +171,14 @@ def _open_raw(
         raise InputError(f"is too large to compile here ({error})", path=path, remedy=remedy) from error
 
 
-def _is_compiled(path: Path) -> bool:
+def is_compiled(path: Path) -> bool:
+    """Return whether a path is that of a compiled trace.
+
+    Raises
+    ------
+    InputError
+        The path cannot be examined.
+    """
     try:
         return (path / META).is_file()
     except OSError as error:

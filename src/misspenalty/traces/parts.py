@@ -4,6 +4,7 @@ import dataclasses
 import numbers
 import os
 import re
+from collections.abc import Callable
 
 import numpy as np
 
@@ -139,7 +140,9 @@ def join(first: Trace, second: Trace) -> Trace:
     return _rebuilt(second, blocks, write, time, sizes)
 
 
-def warm_up(trace: Trace, text: "str | int | os.PathLike[str]") -> tuple[Trace, int]:
+def warm_up(
+    trace: Trace, text: "str | int | os.PathLike[str]", opened: Callable[[str], Trace] = as_trace
+) -> tuple[Trace, int]:
     """Return the trace to replay, and the number of references at its start that are not counted.
 
     Parameters
@@ -148,6 +151,8 @@ def warm_up(trace: Trace, text: "str | int | os.PathLike[str]") -> tuple[Trace, 
     text : str, int or path-like
         References (``100000``), a share of them (``20%``), a time since the trace began (``10m``), or another trace,
         which is replayed first.
+    opened : callable
+        Opens another trace, given its path.
 
     Returns
     -------
@@ -173,7 +178,7 @@ def warm_up(trace: Trace, text: "str | int | os.PathLike[str]") -> tuple[Trace, 
         if share := SHARE.fullmatch(text):
             references = int(float(share[1]) / 100 * len(trace) + 0.5)
         elif os.path.exists(text):
-            other = as_trace(text)
+            other = opened(text)
             trace, references = join(other, trace), len(other)
         elif is_time(text):
             if trace.time is None:
