@@ -105,8 +105,10 @@ def read(path, name=None):
 
 
 def _table(path, columns):
-    """Return `columns` of a Parquet file as a frame, read one at a time; integers have 64 bits, or 32 if in
-    `NARROW`."""
+    """Return `columns` of a Parquet file as a frame, reading one after another.
+
+    Integers have 32 bits in the columns of `NARROW` and 64 bits in others.
+    """
     if not os.path.exists(path):
         remedy = "a capture is three files in one folder: name the one with the events, and no pipe"
         raise InputError("no such file", path=path, remedy=remedy)

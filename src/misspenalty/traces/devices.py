@@ -11,7 +11,11 @@ from misspenalty.traces.values import BadValueError, flat, is_text, texts
 
 
 class DeviceNumbers:
-    """Numbers for devices: a device named by a small free number gets that number, any other the smallest free one."""
+    """Numbers of devices.
+
+    A device whose name is a number below `MOST_DEVICES` gets that number if no other device has it; any other device
+    gets the smallest number that is free.
+    """
 
     def __init__(self) -> None:
         self.numbers: dict[tuple[str, ...], int] = {}

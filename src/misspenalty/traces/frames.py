@@ -88,7 +88,7 @@ def _timed(table: Table, roles: Roles, first: pa.Table, usual: str, path: Path |
         return table, ()
     column = first.column(roles[role][0])
     unit = stated_unit(table, role)
-    several = len(roles[role]) > 1  # which are joined as texts, such as a date and a time of day
+    several = len(roles[role]) > 1  # several columns, such as a date and a time of day, are joined as texts
     temporal = pa.types.is_temporal(column.type) and not several
     if temporal and table.time_unit:
         name = first.column_names[roles[role][0]]

@@ -86,9 +86,9 @@ def batches(path: Path, layout: Layout) -> Iterator[Batch]:
     ------
     InputError
         The file cannot be read or is in UTF-16; a line is too long, has a CR before its end, has a null byte although
-        the layout has a separator, names other columns than the first in a W3C log, or does not match the layout's
-        pattern; or the file continues without requests for too long. If a line cannot be divided at the separators, its
-        error is not raised but becomes the batch's `rest`.
+        the layout has a separator, or does not match the layout's pattern; a W3C log has a second list of columns that
+        differs from the first; or more than `MOST_IDLE` bytes in a row have no request. If a line cannot be
+        divided at the separators, its error is not raised but becomes the batch's `rest`.
     """
     kinds = layout.kinds
     idle, header = 0, layout.header_lines

@@ -268,7 +268,7 @@ class Rows:
                 self.statuses["no status"] += count
 
     def _count_midnights(self, when: np.ndarray) -> None:
-        """Count falls by more than half a day among times without a date, which are those on the first day of 1970."""
+        """Count how often times of day fall by more than half a day; they are read as times on 1 January 1970."""
         if len(when):
             steps = np.diff(when, prepend=int(when[0]) if self.latest is None else self.latest)
             self.midnights += int(np.count_nonzero((steps < -DAY // 2) & (when >= 0) & (when < DAY)))

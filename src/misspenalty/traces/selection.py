@@ -90,8 +90,9 @@ def as_mask(counted: np.ndarray | None) -> np.ndarray:
 def cold_misses(trace: Trace, writes: str, warm_up: int) -> int:
     """Return the number of requests that miss in every cache, whatever its size and policy.
 
-    These are the requests that count and whose block no earlier reference loaded: a read of a block that a write or the
-    warm-up loaded is no cold miss. A write that only refreshes loads nothing. The number is computed once and cached.
+    These are the requests that count and whose block no earlier reference loaded. A read of a block that a write or the
+    warm-up loaded is therefore not one of them. A write that only refreshes loads nothing. The number is computed once
+    and cached.
     """
     writes = "ignore" if writes == "refresh" else writes
     key = ("cold_misses", writes, warm_up)
