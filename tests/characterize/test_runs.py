@@ -176,6 +176,11 @@ def test_a_data_set_has_the_columns_of_every_trace(tmp_path):
     assert found["start_s"].iloc[3] == 0.5
 
 
+def test_a_data_set_needs_a_trace(tmp_path):
+    with pytest.raises(InputError, match="no traces whose tables to gather; add a row to the table of traces"):
+        runs.gather([], str(tmp_path / "all"))
+
+
 def test_a_trace_called_na_keeps_its_name_in_a_data_set(tmp_path):
     (tmp_path / "NA").mkdir()
     for each in runs.TABLES:

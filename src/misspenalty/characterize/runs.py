@@ -230,7 +230,14 @@ def gather(folders: list[str], output: str) -> None:
 
     ``pandas.read_parquet("<output>/curves")`` reads one table of all traces, with the column ``trace``. The parts of a
     table have the same columns; those that a trace's own table lacks are empty.
+
+    Raises
+    ------
+    InputError
+        There is no trace.
     """
+    if not folders:
+        raise InputError("there are no traces whose tables to gather", remedy="add a row to the table of traces")
     blanks = pyarrow.csv.ConvertOptions(null_values=[""], strings_can_be_null=True)  # a trace may be called NA
     with atomic_path(output) as partial:
         for table in TABLES:
