@@ -21,6 +21,7 @@ import pytest
 from misspenalty import InputError, ParameterError, Trace, open_trace, penalty, simulate
 from misspenalty.traces import compiled, formats, lines, numbering
 from misspenalty.traces.meta import checksum, meta_checksum
+from misspenalty.traces.reading import Reading
 
 CAPTURE = {
     "time_ms": [0, 0, 7],
@@ -470,6 +471,10 @@ def forge(folder, ids=None, **keys):
         (lambda folder: forge(folder, name=["a"] * 5000), "is not a compiled trace"),
         (lambda folder: forge(folder, name=["a"]), "is not a compiled trace"),
         (lambda folder: forge(folder, format=7), "is not a compiled trace"),
+        (lambda folder: forge(folder, sizes={"requests": 0, "median": 1, "p95": 1, "largest": 1}), "but no requests"),
+        (lambda folder: forge(folder, reading=Reading().to_dict() | {"reads": "3"}), "is not a compiled trace"),
+        (lambda folder: forge(folder, reading=Reading().to_dict() | {"skipped": [3]}), "is not a compiled trace"),
+        (lambda folder: forge(folder, reading=Reading().to_dict() | {"notes": [3]}), "a note is not text"),
         (lambda folder: forge(folder, references=3.0), "is not a compiled trace"),
         (lambda folder: forge(folder, columns={"../ids": "00000000"}), "is not a compiled trace"),
         (lambda folder: (folder / "meta.json").write_text("[" * 100_000), "is not a compiled trace"),

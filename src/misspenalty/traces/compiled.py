@@ -390,6 +390,8 @@ def _open_compiled(folder: Path, verify: bool) -> Trace:
         for number in (meta["references"], meta["blocks"], *counts):
             if type(number) is not int or number < 0:
                 raise ValueError(f"{number!r} is not a count")
+        if sizes is not None and not sizes.requests:
+            raise ValueError("there are sizes of requests, but no requests")
         reading = Reading.from_dict(meta["reading"]) if "reading" in meta else None
         return Trace(**columns, block_bytes=block_bytes, name=meta["name"], format=meta["format"], sizes=sizes,
                      reading=reading)  # fmt: skip

@@ -120,6 +120,11 @@ class Reading:
     def from_dict(cls, entries: dict[str, Any]) -> "Reading":
         """Return the reading that `to_dict` described, even if the description was stored as JSON.
 
+        Raises
+        ------
+        ValueError, TypeError, LookupError or AttributeError
+            The entries are not such a description: one is missing, unknown or of another type.
+
         Examples
         --------
         >>> Reading.from_dict(Reading("csv", ignored=("x",)).to_dict()).ignored
@@ -127,7 +132,10 @@ class Reading:
         """
         operations = {name: (str(meaning), int(count)) for name, (meaning, count) in entries["operations"].items()}
         lists = {name: tuple(entries[name]) for name in ("ignored", "notes")}
-        return cls(**{**entries, **lists, "operations": operations})
+        made = cls(**{**entries, **lists, "operations": operations})
+        if not all(isinstance(text, str) for text in made.describe().values()):
+            raise TypeError("a note is not text")
+        return made
 
     @property
     def changes(self) -> tuple[str, ...]:
