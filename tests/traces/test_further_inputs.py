@@ -12,6 +12,7 @@ import pytest
 
 from misspenalty import InputError, Trace, open_trace
 from misspenalty.io.files import open_output
+from misspenalty.traces import rows
 
 NULL, A, B = 0x6FB485C5DA699EE1, 0x2F63DC4C296230C0, 0x2F63DF4C29622EE9  # numbers of the keys "NULL", "a" and "b"
 SECOND = 10**9
@@ -177,6 +178,21 @@ def test_a_hexadecimal_address_of_64_bits_is_read_or_refused_with_how(opened):
     with pytest.raises(InputError, match=r"line 2: field 1 .addr.*is out of range.*--key hex .* from 2\*\*63 on$"):
         opened(content)
     assert opened(content, key="hex").address.tolist() == [0xFFFF888012345, 1]
+
+
+@pytest.mark.parametrize("most", [1, 2, 3, 5, 1 << 20])
+def test_rows_that_count_several_times_are_read_in_parts(opened, monkeypatch, most):
+    monkeypatch.setattr(rows, "MOST_REPEATS", most + 1)
+    lines = "time,key,op,n\n0,a,R,1\n1,b,INCR,1\n2,c,W,0\n3,a,W,1\n4,c,INCR,1\n"
+    trace = opened(lines, columns="repeat=n", operations="INCR=both")
+    assert trace.ids.tolist() == [0, 1, 1, 0, 2, 2] and trace.reading.rows == 6
+    assert trace.write.tolist() == [False, False, True, True, False, True]
+    assert trace.time.tolist() == [0, 10**9, 10**9, 3 * 10**9, 4 * 10**9, 4 * 10**9]
+
+
+def test_rows_that_count_enormously_often_are_refused_before_they_fill_the_memory(opened):
+    with pytest.raises(InputError, match=r"bytes contain more than \d+ references; if that is intended"):
+        opened("key,repeat\n" + "7,1000000\n" * 50_000)
 
 
 def test_what_was_adjusted_is_said(opened):

@@ -125,7 +125,7 @@ def _requests(
             name = names[roles[role][place]]
             return InputError(f"row {before + row + 1}, column {name}: {what or 'a value is malformed'}", path=path)
 
-        yield rows.requests(columns, fault)
+        yield from rows.requests(columns, fault)
         before += len(batch)
 
 

@@ -21,7 +21,7 @@ from misspenalty.traces.unknown_sizes import UNKNOWN
 from misspenalty.traces.values import BadValueError
 from misspenalty.traces.vocabulary import ACTION, SPACE, STATUS, TIMES, Roles
 
-MOST_REPEATS = 1 << 20  # maximum number of references for one row
+MOST_REPEATS = 1 << 20  # maximum number of requests for one row, and about that of requests made at a time
 UNCOUNTED = "records with a count of 0"  # in the column with the role repeat
 OTHER = {"read": "write", "write": "read"}
 UNITS = {"offset": 1, "sector": SECTOR, "size": 1, "sectors": SECTOR, "count": 1, "repeat": 1}  # bytes; 1 for counts
@@ -97,8 +97,8 @@ class Rows:
     def _address_unit(self, columns: dict[str, str] | Columns) -> int:
         return self.table.address_unit or (SECTOR if "sector" in columns else 1)
 
-    def requests(self, columns: Columns, fault: Fault) -> Requests:
-        """Return the rows as requests.
+    def requests(self, columns: Columns, fault: Fault) -> Iterator[Requests]:
+        """Yield the rows as requests, a bounded number at a time even if rows stand for many requests.
 
         Parameters
         ----------
@@ -179,7 +179,7 @@ class Rows:
         placed = self._placed(made, device, write, time)
         if self.lives is not None:
             placed = placed._replace(life=self._lives(made, codes, placed))
-        return _expanded(placed, codes, made.get("repeat"))
+        yield from _expanded(placed, codes, made.get("repeat"))
 
     def _lives(self, made: dict[str, Any], codes: np.ndarray | None, placed: Requests) -> np.ndarray:
         """Return how long each row's object lives from that row on, in the form of `Requests.life`."""
@@ -387,19 +387,25 @@ class Rows:
         return extents(device, start, size, write, time, self.block_bytes, self.path)
 
 
-def _expanded(requests: Requests, codes: np.ndarray | None, repeat: np.ndarray | None) -> Requests:
-    """Return the requests; repeat those that count several times, and split those that both read and write."""
+def _expanded(requests: Requests, codes: np.ndarray | None, repeat: np.ndarray | None) -> Iterator[Requests]:
+    """Yield the requests; repeat those that count several times, and split those that both read and write."""
     both = None if codes is None or not (codes == BOTH).any() else codes == BOTH
     if both is None and repeat is None:
-        return requests
+        yield requests
+        return
     times = np.ones(len(requests.start), np.int64) if repeat is None else repeat
     times = times if both is None else times * np.where(both, 2, 1)
-    made = Requests(*(None if column is None else np.repeat(column, times) for column in requests))
-    if both is None or made.write is None:
-        return made
-    ends = np.cumsum(times)
-    place = np.arange(int(times.sum())) - np.repeat(ends - times, times)
-    return made._replace(write=np.where(np.repeat(both, times), place % 2 == 1, made.write))
+    ends, low = np.cumsum(times), 0
+    while low < len(times):
+        begin = int(ends[low - 1]) if low else 0
+        part = slice(low, max(int(np.searchsorted(ends, begin + MOST_REPEATS, side="right")), low + 1))
+        many, first = times[part], ends[part] - times[part] - begin
+        made = Requests(*(None if column is None else np.repeat(column[part], many) for column in requests))
+        if both is not None and made.write is not None:
+            place = np.arange(int(many.sum())) - np.repeat(first, many)
+            made = made._replace(write=np.where(np.repeat(both[part], many), place % 2 == 1, made.write))
+        yield made
+        low = part.stop
 
 
 def check_lifetimes(table: Table, roles: Roles, path: Path | None) -> None:

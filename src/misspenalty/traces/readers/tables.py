@@ -88,7 +88,7 @@ def _requests(path, form, rows, seen):
         def fault(row, role, place, what, batch=batch):
             return batch.error(row, form.roles[role][place], what, REMEDIES.get("time" if role in TIMES else role))
 
-        yield rows.requests(columns, fault)
+        yield from rows.requests(columns, fault)
         if batch.rest is not None:
             raise batch.rest
 
