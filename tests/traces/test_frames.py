@@ -72,6 +72,7 @@ def test_columns_and_operations_of_the_user():
         ({"lba": [8], "size": [8]}, {}, InputError, "holds no whole sectors"),
         ({"key": [1], "mode": ["R"]}, {}, InputError, "column mode holds operations"),
         ({"key": [1, None]}, {}, InputError, "row 2, column key: a value is missing"),
+        ({"offset": ["7", "0x10"]}, {}, InputError, "row 2, column offset: '0x10' is malformed; --key hex .* reads"),
         ({"key": ["a", "NULL"]}, {}, InputError, "row 2, column key: NULL may be a missing key"),
         ({"key": [1], "op": ["X"]}, {}, InputError, "row 1, column op: operation 'X'"),
         ({"key": [1, "a"]}, {}, ParameterError, "the table cannot be used"),

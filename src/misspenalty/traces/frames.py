@@ -20,7 +20,7 @@ from misspenalty.traces.columns import object_sizes
 from misspenalty.traces.layout import LOOKED_AT, understood
 from misspenalty.traces.reader import Requests
 from misspenalty.traces.reading import Reading, check_heeded
-from misspenalty.traces.rows import Rows, check_lifetimes
+from misspenalty.traces.rows import Rows, check_lifetimes, remedy_of
 from misspenalty.traces.source import Source, expand
 from misspenalty.traces.table import OF_TEXT, Table
 from misspenalty.traces.time_units import compact_date, epoch_unit, stated_unit
@@ -121,9 +121,14 @@ def _requests(
     for batch in batches([names[place] for place in places]):
         columns = {role: [batch[names[place]] for place in each] for role, each in roles.items()}
 
-        def fault(row: int, role: str, place: int, what: str, before: int = before) -> InputError:
+        def fault(
+            row: int, role: str, place: int, what: str, before: int = before, batch: pa.RecordBatch = batch
+        ) -> InputError:
             name = names[roles[role][place]]
-            return InputError(f"row {before + row + 1}, column {name}: {what or 'a value is malformed'}", path=path)
+            said = what or f"{str(batch[name][row])[:40]!r} is malformed"
+            return InputError(
+                f"row {before + row + 1}, column {name}: {said}", path=path, remedy=None if what else remedy_of(role)
+            )
 
         yield from rows.requests(columns, fault)
         before += len(batch)

@@ -408,6 +408,23 @@ def _expanded(requests: Requests, codes: np.ndarray | None, repeat: np.ndarray |
         low = part.stop
 
 
+HEX = "--key hex (key=…) reads hexadecimal numbers; write no thousands separators"
+PLAIN = "write whole numbers, without thousands separators and without units (--size-unit says the unit)"
+REMEDIES = {
+    "time": "--time-unit (time_unit=…) names a format, such as '%d/%m/%Y %H:%M'; decimals follow a point, not a comma",
+    "offset": HEX,
+    "sector": HEX,
+    "size": PLAIN,
+    "sectors": PLAIN,
+    "count": PLAIN,
+}
+
+
+def remedy_of(role: str) -> str | None:
+    """Return what to do about a malformed value in a column with this role; None if nothing in particular."""
+    return REMEDIES.get("time" if role in TIMES else role)
+
+
 def check_lifetimes(table: Table, roles: Roles, path: Path | None) -> None:
     """Raise an `InputError` if lifetimes are to be honoured, but the table has neither times to live nor deletes."""
     if table.lifetimes == "honour" and "ttl" not in roles and "delete" not in table.operations.values():

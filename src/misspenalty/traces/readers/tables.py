@@ -13,21 +13,11 @@ from misspenalty.traces.dialects import dialects
 from misspenalty.traces.layout import resolve
 from misspenalty.traces.lines import batches, with_newlines, without_mark
 from misspenalty.traces.reader import Format, register
-from misspenalty.traces.rows import Rows, check_lifetimes
+from misspenalty.traces.rows import Rows, check_lifetimes, remedy_of
 from misspenalty.traces.table import OPTIONS, Table
-from misspenalty.traces.vocabulary import PLACES, TIMES
+from misspenalty.traces.vocabulary import PLACES
 
 TIMES_TO_LIVE = ("expire", "expiry")  # names of columns
-HEX = "--key hex (key=…) reads hexadecimal numbers; write no thousands separators"
-PLAIN = "write whole numbers, without thousands separators and without units (--size-unit says the unit)"
-REMEDIES = {  # what to do about an invalid value, by role
-    "time": "--time-unit (time_unit=…) names a format, such as '%d/%m/%Y %H:%M'; decimals follow a point, not a comma",
-    "offset": HEX,
-    "sector": HEX,
-    "size": PLAIN,
-    "sectors": PLAIN,
-    "count": PLAIN,
-}
 HEAD = 1 << 16  # bytes that hold the header and the first rows
 
 
@@ -86,7 +76,7 @@ def _requests(path, form, rows, seen):
         columns = {role: [batch.columns[place] for place in places] for role, places in form.roles.items()}
 
         def fault(row, role, place, what, batch=batch):
-            return batch.error(row, form.roles[role][place], what, REMEDIES.get("time" if role in TIMES else role))
+            return batch.error(row, form.roles[role][place], what, remedy_of(role))
 
         yield from rows.requests(columns, fault)
         if batch.rest is not None:
