@@ -203,6 +203,14 @@ def test_a_changed_file_is_refused():
         runs.open_row(str(TRACE), ROW | {"sha256": "0" * 64})
 
 
+def test_a_compiled_trace_has_no_checksum_to_compare(tmp_path):
+    misspenalty.open_trace(TRACE).save(tmp_path / "mine.trace")
+    row = ROW | {"source": "mine.trace", "format": "", "warm_up": "", "selection": ""}
+    assert len(runs.open_row(str(tmp_path / "mine.trace"), row | {"sha256": ""})[0]) > 0
+    with pytest.raises(InputError, match=r"\.trace: a compiled trace has no sha256 of its own; leave the cell sha"):
+        runs.open_row(str(tmp_path / "mine.trace"), row | {"sha256": "0" * 64})
+
+
 class Quiet(http.server.SimpleHTTPRequestHandler):
     def log_message(self, *arguments):
         pass

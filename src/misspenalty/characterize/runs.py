@@ -67,6 +67,8 @@ def _copied(source: Path, target: Path, file_name: str) -> Path:
 
 
 def _check_sum(path: Path, sha256: str) -> None:
+    if path.is_dir():
+        raise InputError("a compiled trace has no sha256 of its own", path=path, remedy="leave the cell sha256 empty")
     with open(path, "rb") as stream:
         found = hashlib.file_digest(stream, "sha256").hexdigest()
     if sha256 and found != sha256:
