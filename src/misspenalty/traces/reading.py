@@ -7,6 +7,7 @@ from os import PathLike
 from typing import Any
 
 from misspenalty.errors import InputError
+from misspenalty.traces.table import SEPARATORS
 
 # option of a table: what it is about, and the attribute of a reading that is empty if there is no such column
 ABOUT = {
@@ -194,9 +195,8 @@ class Reading:
         if self.ignored:
             lines["ignored"] = _first_of(self.ignored)
         if self.separator:
-            lines["separator"] = {"\t": "tab", " ": "blanks", ",": "comma", ";": "semicolon"}.get(
-                self.separator, self.separator
-            )
+            said = {sign: word for word, sign in SEPARATORS.items()}
+            lines["separator"] = said.get(self.separator, self.separator)
         units = [f"time in {self.time_unit}"] if self.time_unit else []
         for what, unit in (("addresses", self.address_unit), ("sizes", self.size_unit)):
             if unit is not None:

@@ -121,7 +121,7 @@ register(
         sniff,
         4096,
         OPTIONS,
-        source="columns in any order, separated by commas, tabs, semicolons or blanks",
+        source="columns in any order, separated by commas, tabs, semicolons, bars or blanks",
         example="time,op,key,size\n0.5,read,k7,4096",
     )
 )
