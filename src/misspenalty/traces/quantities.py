@@ -91,7 +91,7 @@ def parse_bytes(text: str, what: str, further: str = "") -> int:
         The text is not a size, or is smaller than a byte.
     """
     number, unit = _quantity(text, "bytes (8192)", further, name=f"{what} ")
-    size = int(float(number) * (unit or 1))
+    size = int(number) if unit is None else int(float(number) * unit)
     if size < 1:
         raise ParameterError(f"{what} is {text!r}; expected at least 1 byte")
     return size
