@@ -299,7 +299,7 @@ def test_the_users_unit_of_times_comes_before_that_of_a_name(opened):
         opened(lines, columns="time_ms=time_us", time_unit="s")
 
 
-@pytest.mark.parametrize("unit", ["us", "\u00b5s", "\u03bcs", "\u039cS"])
+@pytest.mark.parametrize("unit", ["us", "\u00b5s", "\u03bcs", "\u039cS", "\u00b5sec", "\u03bcsec"])
 def test_microseconds_in_a_name_have_any_letter_mu(opened, unit):
     """Without its letter, which is dropped like punctuation, the unit would be that of seconds."""
     assert opened(f"Time ({unit}),key\n5,1\n8,2\n").time.tolist() == [0, 3000]

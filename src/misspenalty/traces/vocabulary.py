@@ -57,8 +57,9 @@ FILES = ("file", "file_id", "filename", "file_name", "fid", "inode", "ino", "fd"
 # names of columns whose values number adjacent blocks, and are not only keys
 NEIGHBOURS = ("block", "block_number", "page", "block_id", "lpn", "lpa", "block_no", "blkno", "page_no")
 UNITS_OF_TIME = {"s": "s", "sec": "s", "secs": "s", "seconds": "s", "ms": "ms", "msec": "ms", "milliseconds": "ms",
-                 "us": "us", "\u00b5s": "us", "\u03bcs": "us", "usec": "us", "microseconds": "us",
+                 "us": "us", "usec": "us", "microseconds": "us",
                  "ns": "ns", "nsec": "ns", "nanoseconds": "ns"}  # fmt: skip
+MU = str.maketrans("\u00b5\u03bc", "uu")  # the micro sign and the Greek letter, as in the unit us
 UNITS_OF_SIZE = {"b": 1, "byte": 1, "bytes": 1, "k": 1 << 10, "kb": 1 << 10, "kib": 1 << 10, "mb": 1 << 20,
                  "mib": 1 << 20}  # fmt: skip
 ALIASES = {"key": "block", "object": "block", "id": "block", "operation": "op", "object_bytes": "size"}
@@ -85,7 +86,7 @@ def meaning(name: str) -> tuple[str, str | int | None] | None:
     """
     if re.search(r"[{}\"=]|:\s*$", name):  # not a name
         return None
-    plain = re.sub("[^a-z0-9\u00b5\u03bc/]+", "_", name.strip().lower()).strip("_").replace("_in_", "_")
+    plain = re.sub("[^a-z0-9/]+", "_", name.strip().lower().translate(MU)).strip("_").replace("_in_", "_")
     if plain in KNOWN:
         return KNOWN[plain], TIMES.get(KNOWN[plain])
     base, _, unit = plain.rpartition("_")
