@@ -22,11 +22,10 @@ from misspenalty.errors import InputError, MissPenaltyError, ParameterError, did
 from misspenalty.io.plugins import add_plugins
 from misspenalty.traces import foreign
 from misspenalty.traces.compression import bare_name, compression, open_stream, read_some
-from misspenalty.traces.table import DEVICE_SHIFT, MOST_DEVICES, OPTIONS, SEPARATORS
+from misspenalty.traces.table import DEVICE_SHIFT, MOST_DEVICES, OPTIONS, SECTOR, SEPARATORS
 from misspenalty.traces.values import TextKeysError
 
 GROUP = "misspenalty.formats"  # group of entry points
-SECTOR = 512  # bytes of a disk sector, the unit of most address fields
 
 
 class Requests(NamedTuple):
@@ -418,7 +417,7 @@ def _complaint(path, name, head, known):
 
 
 DESCRIBING = {"columns", "pattern"}  # options that make any file a table
-PARQUET = b"PAR1"
+PARQUET = b"PAR1"  # first and last bytes of a Parquet file
 # Input of `disk replay`. The parts are mutually exclusive, so that blank lines cause no backtracking.
 DRIVE_REQUESTS = rb"(?:(?:#.*)?[ \t\r]*\n)*[RWrw][ \t]+[A-Za-z]\S*(?:[ \t]+\d+){2}(?:[ \t]+[\d.]+){2}[ \t\r]*\n"
 LARGEST_FOOTER = 1 << 24  # bytes

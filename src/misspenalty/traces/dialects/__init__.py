@@ -15,7 +15,7 @@ from misspenalty.errors import InputError, ParameterError, check_whole
 from misspenalty.io.documents import read_yaml
 from misspenalty.traces.columns import LARGEST_BLOCK
 from misspenalty.traces.layout import same_names, split
-from misspenalty.traces.table import OPTIONS, Table
+from misspenalty.traces.table import OPTIONS, SECTOR, Table
 from misspenalty.traces.unknown_sizes import KINDS as UNKNOWN_SIZES
 from misspenalty.traces.values import LONGEST
 
@@ -28,7 +28,6 @@ KINDS = {
     "word": r"\S+",
     "any": r".*",
 }
-SECTOR = 512
 LOOKED_AT = 200  # lines at the beginning of a file
 # the keys of a dialect's file, and what each states; the options of every table are keys, too
 KEYS = {
@@ -180,9 +179,9 @@ def _is_steady(values: list[int]) -> bool:
 
 def _lines(head: bytes) -> list[str]:
     """Return the first whole lines, without those that are blank."""
-    from misspenalty.traces.lines import with_newlines
+    from misspenalty.traces.lines import MARK, with_newlines
 
-    text = with_newlines(head.removeprefix(b"\xef\xbb\xbf")).decode("utf-8", "replace")
+    text = with_newlines(head.removeprefix(MARK)).decode("utf-8", "replace")
     lines = text.split("\n")
     if len(lines) > 1:
         lines.pop()  # the last line may be incomplete

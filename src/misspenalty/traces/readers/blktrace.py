@@ -14,8 +14,9 @@ import numpy as np
 
 from misspenalty.errors import InputError, check_choice
 from misspenalty.traces.compression import open_stream, read_some
-from misspenalty.traces.reader import SECTOR, Clock, Devices, Format, extents, register, sectors_to_bytes
+from misspenalty.traces.reader import Clock, Devices, Format, extents, register, sectors_to_bytes
 from misspenalty.traces.reading import Reading
+from misspenalty.traces.table import SECTOR
 
 RECORD = np.dtype([("magic", "<u4"), ("sequence", "<u4"), ("time", "<u8"), ("sector", "<u8"), ("bytes", "<u4"),
                    ("action", "<u4"), ("pid", "<u4"), ("device", "<u4"), ("cpu", "<u4"), ("error", "<u2"),

@@ -7,9 +7,8 @@ import numpy as np
 import pyarrow as pa
 
 from misspenalty.errors import InputError
-from misspenalty.traces.reader import Format, Requests, open_parquet, register
+from misspenalty.traces.reader import PARQUET, Format, Requests, open_parquet, register
 
-MAGIC = b"PAR1"
 MILLISECOND = 1_000_000  # ns
 BATCH = 1 << 20  # rows decoded at a time
 
@@ -63,7 +62,7 @@ def _requests(batch, relations, path):
 
 def sniff(name, head):
     """Return whether the footer names all columns."""
-    return head.startswith(MAGIC) and all(column.encode() in head for column in COLUMNS)
+    return head.startswith(PARQUET) and all(column.encode() in head for column in COLUMNS)
 
 
 register(Format("capture", "Parquet: time_ms, relation, block, write", read, sniff, 8192))

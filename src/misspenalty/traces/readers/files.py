@@ -8,7 +8,7 @@ and moved data are requests.
 import numpy as np
 
 from misspenalty.traces import builds
-from misspenalty.traces.reader import Format, extents, register
+from misspenalty.traces.reader import PARQUET, Format, extents, register
 
 MICROSECOND = 1000  # ns
 COLUMNS = (b"compute_us", b"system_us")  # as in the file's footer
@@ -28,7 +28,7 @@ def read(path, block_bytes):
 
 def sniff(name, head):
     """Return whether the footer names the columns of such a capture."""
-    return head.startswith(b"PAR1") and all(column in head for column in COLUMNS)
+    return head.startswith(PARQUET) and all(column in head for column in COLUMNS)
 
 
 register(Format("files", "Parquet: run, process, kind, file, offset, length and more", read, sniff, builds.PAGE_BYTES))

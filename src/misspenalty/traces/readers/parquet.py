@@ -4,7 +4,7 @@ import pyarrow as pa
 
 from misspenalty.traces.frames import BATCH, read_columns
 from misspenalty.traces.layout import LOOKED_AT
-from misspenalty.traces.reader import Format, open_parquet, register
+from misspenalty.traces.reader import PARQUET, Format, open_parquet, register
 from misspenalty.traces.readers import capture, files
 from misspenalty.traces.table import OF_TEXT, OPTIONS, Table
 from misspenalty.traces.vocabulary import PLACES
@@ -25,7 +25,7 @@ def read(path, block_bytes, **options):
 
 def sniff(name, head):
     """Return whether the file is Parquet, but in none of the other formats that use Parquet."""
-    return head.startswith(capture.MAGIC) and not files.sniff(name, head) and not capture.sniff(name, head)
+    return head.startswith(PARQUET) and not files.sniff(name, head) and not capture.sniff(name, head)
 
 
 register(

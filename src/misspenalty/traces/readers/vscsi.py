@@ -12,8 +12,9 @@ import numpy as np
 
 from misspenalty.errors import InputError
 from misspenalty.traces.compression import open_stream, read_some
-from misspenalty.traces.reader import SECTOR, Clock, Format, extents, records, register, sectors_to_bytes
+from misspenalty.traces.reader import Clock, Format, extents, records, register, sectors_to_bytes
 from misspenalty.traces.reading import Reading
+from misspenalty.traces.table import SECTOR
 
 FIELDS_1 = "serial:<u4 length:<u4 elements:<u4 command:<u2 version:<u2 lbn:<u8 time:<u8"
 FIELDS_2 = "command:<u2 version:<u2 serial:<u4 length:<u4 elements:<u4 lbn:<u8 time:<u8 response:<u8"
