@@ -117,6 +117,16 @@ def test_only_writes_are_hinted_at(capsys):
     assert "all 2 references of 25_all_writes.spc are writes" in capsys.readouterr().err
 
 
+def test_a_response_time_of_writes_is_not_measured(tmp_path, capsys):
+    (path := tmp_path / "x.csv").write_text("time_s,op,key\n0,W,7\n1,W,8\n")
+    assert main(["penalty", str(path), "--size", "1", "--device", "5ms"]) == 0
+    said = capsys.readouterr().err
+    assert "all 2 references of x.csv are writes, which the cache absorbs, so that no response time is mea" in said
+    path.write_text("time_s,op,key\n0,W,7\n1,R,8\n")
+    assert main(["penalty", str(path), "--size", "1", "--device", "5ms"]) == 0
+    assert "are writes" not in capsys.readouterr().err
+
+
 def test_reads_load_what_only_writes_hit(capsys):
     path = str(INPUTS / "35_read_then_write.spc")
     assert main(["simulate", path, "--policy", "lru", "--size", "1", "--writes", "only"]) == 0

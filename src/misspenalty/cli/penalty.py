@@ -101,6 +101,21 @@ def overrun(table):
     )
 
 
+def untimed(trace):
+    """Return a hint if all references of a trace are writes, which have no response times; None otherwise.
+
+    Returns
+    -------
+    str or None
+    """
+    if trace.write is None or trace.reads:
+        return None
+    return (
+        f"misspenalty: all {len(trace):,} references of {trace.name} are writes, which the cache absorbs, so that no"
+        " response time is measured"
+    )
+
+
 def _penalty(options):
     if options.prefix:
         return prompts.penalty(options)
@@ -131,8 +146,9 @@ def _penalty(options):
         threads=options.threads,
         **settings,
     )
-    if hint := overrun(table):
-        print(hint, file=sys.stderr)
+    for hint in (untimed(trace), overrun(table)):
+        if hint:
+            print(hint, file=sys.stderr)
     if plot:
         save_plot(table, plot)
     return Described(table, lambda wide: penalty_text(table, given, wide))
