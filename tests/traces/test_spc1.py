@@ -11,7 +11,7 @@ from reference.spc1 import Spc1Reference, exponential
 
 from misspenalty import ParameterError, open_trace
 from misspenalty.cli.main import main
-from misspenalty.traces.spc1 import STREAMS, Workload, requests, self_test, slices, write_spc
+from misspenalty.traces.spc1 import SEQUENTIAL, STREAMS, Workload, requests, slices, write_spc
 
 GB = 1 << 30
 NAMES = list(STREAMS)
@@ -60,20 +60,18 @@ def test_kernel_equals_reference_in_a_long_run():
 
 
 def test_shares_are_those_of_the_table_of_streams():
-    table = self_test(Workload(16 * GB, bsus=20, seed=1), 2_000_000).set_index("quantity")
-    wrong = (table["measured"] - table["expected"]).abs()
-    assert wrong.filter(like="intensity").max() < 0.001
-    assert table["measured"]["mean size, KB"] == pytest.approx(8.0, abs=0.05)
-    assert table["measured"]["iops"] == pytest.approx(1000, rel=0.005)
-    published = {
-        "random read": 0.29,
-        "random write": 0.32,
-        "sequential read": 0.11,
-        "sequential write": 0.28,
-        "reads": 0.4,
-    }
-    for quantity, share in published.items():  # section IV of the SARC paper, in whole %
-        assert table["measured"][quantity] == pytest.approx(share, abs=0.0065)
+    count, by, blocks, last = 2_000_000, np.zeros((len(STREAMS), 2), np.int64), 0, 0
+    for table in slices(Workload(16 * GB, bsus=20, seed=1), count):
+        by += np.bincount(table["stream"] * 2 + table["write"], minlength=by.size).reshape(-1, 2)
+        blocks, last = blocks + int(table["blocks"].sum(dtype=np.int64)), int(table["time"][-1])
+    share, sequential = by / count, np.array([kind.pattern == SEQUENTIAL for kind in KINDS])
+    assert np.abs(share.sum(1) - [kind.intensity / 1000 for kind in KINDS]).max() < 0.001
+    assert 4 * blocks / count == pytest.approx(8.0, abs=0.05)  # KB
+    assert count / last * 1e9 == pytest.approx(1000, rel=0.005)
+    # section IV of the SARC paper, in whole %
+    published = {"random": (0.29, 0.32), "sequential": (0.11, 0.28), "all": (0.4, 0.6)}
+    found = {"random": share[~sequential].sum(0), "sequential": share[sequential].sum(0), "all": share.sum(0)}
+    assert found == {name: pytest.approx(shares, abs=0.0065) for name, shares in published.items()}
 
 
 def test_gaps_are_exponential(million):

@@ -45,7 +45,6 @@ import pyarrow.compute as pc
 
 from misspenalty.errors import ParameterError, check_number, check_whole
 from misspenalty.io.files import atomic_path, open_output
-from misspenalty.io.later import pd
 from misspenalty.traces._spc1 import FASTEST, LATEST, SLOWEST, Spc1
 
 BLOCK = 4096  # bytes
@@ -329,41 +328,3 @@ def spc_lines(table):
     ]
     lines = pc.binary_join_element_wise(*fields, ",")
     return ("\n".join(lines.to_pylist()) + "\n").encode()
-
-
-def self_test(workload, count=1_000_000):
-    """Compare the rate, shares and mean size of a run with the expected ones.
-
-    Parameters
-    ----------
-    workload : Workload
-    count : int
-        Number of requests to examine.
-
-    Returns
-    -------
-    DataFrame
-        One row per quantity: ``quantity, expected, measured``; ``iops`` is per second, shares are fractions of all
-        requests, and sizes are in KB.
-    """
-    by = np.zeros((len(STREAMS), 2), np.int64)
-    kilobytes, last = 0.0, 0
-    for table in slices(workload, count):
-        by += np.bincount(table["stream"] * 2 + table["write"], minlength=2 * len(STREAMS)).reshape(-1, 2)
-        kilobytes += table["blocks"].sum(dtype=np.int64) * (BLOCK / 1024)
-        last = int(table["time"][-1])
-    expected = np.array([[s.intensity * s.reads, s.intensity * (100 - s.reads)] for s in STREAMS.values()]) / 1e5
-    mean = 4 * sum(blocks * parts for blocks, parts in SIZE_MIX.items()) / sum(SIZE_MIX.values())
-    sequential = np.array([stream.pattern == SEQUENTIAL for stream in STREAMS.values()])
-    rows = [("iops", workload.rate, count / max(last, 1) * 1e9)]
-    rows += [
-        (f"intensity {name}", want, got)
-        for name, want, got in zip(STREAMS, expected.sum(1), by.sum(1) / count, strict=True)
-    ]
-    for name, which in (("random", ~sequential), ("sequential", sequential)):
-        for write, way in enumerate(("read", "write")):
-            rows.append((f"{name} {way}", expected[which, write].sum(), by[which, write].sum() / count))
-    rows.append(("reads", expected[:, 0].sum(), by[:, 0].sum() / count))
-    share = expected[sequential].sum()
-    rows.append(("mean size, KB", 4 * (1 - share) + mean * share, kilobytes / count))
-    return pd.DataFrame(rows, columns=["quantity", "expected", "measured"])
