@@ -183,11 +183,18 @@ def test_a_description_like_another_has_a_name_of_its_own(capsys, tmp_path):
     assert status == 2 and "faster.yaml: has no name; expected a name of its own, besides like: hp97560" in err
 
 
-def test_an_installed_description_is_not_like_itself(monkeypatch, tmp_path):
-    path = tmp_path / "mine.yaml"
-    path.write_text(yaml.safe_dump({"like": "mine", "name": "mine"}))
-    monkeypatch.setattr(description, "_installed", lambda: {"mine": path})
-    with pytest.raises(InputError, match=r"mine\.yaml: like: 'mine' is this drive itself; expected another drive"):
+@pytest.mark.parametrize(
+    ("bases", "said"),
+    [
+        ({"mine": "mine"}, r"mine\.yaml: like: 'mine' is this drive itself; expected another drive"),
+        ({"mine": "yours", "yours": "mine"}, r"yours\.yaml: like: 'mine' is like this drive; expected another drive"),
+    ],
+)
+def test_an_installed_description_is_not_like_itself(monkeypatch, tmp_path, bases, said):
+    for name, base in bases.items():
+        (tmp_path / f"{name}.yaml").write_text(yaml.safe_dump({"like": base, "name": name}))
+    monkeypatch.setattr(description, "_installed", lambda: {name: tmp_path / f"{name}.yaml" for name in bases})
+    with pytest.raises(InputError, match=said):
         disks.load("mine")
 
 

@@ -259,16 +259,20 @@ def _packaged(name):
     return _read(_file(name))
 
 
-def _read(path):
+def _read(path, above=()):
+    """Read a description; `above` are the paths of the descriptions that are like it."""
     data = read_yaml(path, expected="a drive's description")
     if isinstance(data, dict) and "like" in data:
         if not isinstance(data["like"], str) or data["like"] not in names():
             raise InputError(f"like: {data['like']!r} is not an installed drive", path=path)
-        if _file(data["like"]) == path:
-            raise InputError(f"like: {data['like']!r} is this drive itself", path=path, expected="another drive")
+        base = _file(data["like"])
+        if base in (*above, path):
+            said = "this drive itself" if base == path else "like this drive"
+            raise InputError(f"like: {data['like']!r} is {said}", path=path, expected="another drive")
         if "name" not in data:  # tables would call the new drive by the other's name
             raise InputError("has no name", path=path, expected=f"a name of its own, besides like: {data['like']}")
-        data = _merged(copy.deepcopy(_packaged(data.pop("like")).data), data)
+        del data["like"]
+        data = _merged(_read(base, (*above, path)).data, data)
     data = check(data, path)
     return KINDS[data["kind"]](data, path)
 
