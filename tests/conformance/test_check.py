@@ -118,7 +118,7 @@ def test_a_check_that_ran_nothing_does_not_pass():
         ('{"id": "lru/01", "hits": "01", "evicted": [1]}\n', "evicted: expected blocks by the number"),
         ('{"id": "lru/01", "hits": "01", "evicted": {"1": 2}}\n', "evicted: expected blocks by the number"),
         ('{"id": "lru/01", "hits": "01", "evicted": {"1": [2.5]}}\n', "evicted: expected blocks by the number"),
-        ("[" * 100_000 + "\n", "line 1: not a result: maximum recursion depth"),
+        ("[" * 100_000 + "\n", "line 1: not a result: nested too deeply"),
     ],
 )
 def test_damaged_results_are_refused(tmp_path, text, named):

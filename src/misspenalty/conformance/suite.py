@@ -292,7 +292,7 @@ def read_results(path: str | Path) -> list[Result]:
                 found.append(_result(record))
         except (ValueError, RecursionError) as error:
             raise InputError(
-                f"not a result: {error}",
+                f"not a result: {'nested too deeply' if isinstance(error, RecursionError) else error}",
                 path=path,
                 line=number,
                 expected='a JSON object such as {"id": "lru/01", "hits": "0011"}',
