@@ -162,7 +162,10 @@ def main():
             print(language, rows[-1]["cache"], f"{rows[-1]['passed']} of {rows[-1]['vectors']}", flush=True)
         _write(language, rows, offered)
     if missing := [name for name in asked or () if name not in found]:
-        parser.error(f"argument --caches: unknown: {', '.join(missing)}; expected some of {','.join(sorted(found))}")
+        parser.error(
+            f"argument --caches: no language that was run has {', '.join(missing)}; expected some of"
+            f" {','.join(sorted(found))}"
+        )
 
 
 def _write(language, rows, offered):

@@ -164,4 +164,4 @@ def test_a_cache_that_no_language_has_is_named(monkeypatch, capsys, tmp_path):
     monkeypatch.setattr(sys, "argv", ["run.py", "--caches", "b.LRU"])
     with pytest.raises(SystemExit, match="2"):
         run.main()
-    assert "argument --caches: unknown: b.LRU; expected some of a.LRU" in capsys.readouterr().err
+    assert "argument --caches: no language that was run has b.LRU; expected some of a.LRU" in capsys.readouterr().err
