@@ -43,7 +43,7 @@ def make_kernel(capacity, blocks, kin=0.25, kout=0.5, simplified=0):
 
 
 def check(kout, simplified, **_):
-    """Check that no names are asked of the simplified version, which keeps none."""
+    """Refuse a `kout` for the simplified version, in which it would have no effect."""
     if simplified and kout not in (0, KOUT):
         raise ParameterError(
             f"2q: kout is {kout:g} and simplified is 1; expected only one of them, because the simplified version"
