@@ -1,1 +1,1 @@
-"""Provide the discrete-event engine that all systems with overlapping requests share; kernels cimport it."""
+"""Provide the discrete-event engine of timed replays and of most papers' machines; kernels cimport it."""
