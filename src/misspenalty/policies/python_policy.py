@@ -100,8 +100,9 @@ class PythonPolicy:
                 hit[number] = found = self.reference(block, refreshes)
                 self.misses += not found
             if counted is not None:
-                evicted, before = self.evictions - before, self.evictions
-                self.counted_evictions += evicted if counted[number] else 0
+                after = self.evictions
+                self.counted_evictions += after - before if counted[number] else 0
+                before = after
         if counted is None:
             self.counted_evictions += self.evictions - before
         self.requests += len(ids)
