@@ -105,7 +105,7 @@ def test_columns_of_other_types_are_converted_unless_a_value_does_not_fit():
         assert replay(kind, Requests(*given)).simulated.tolist() == expected
     wrong = [0.5, 1 << 31, 256, np.nan, 1 << 70, None]
     for place, given in enumerate([*([0, value, 0] for value in wrong), ["0"] * 3, [plain[0]], 7]):
-        with pytest.raises(ParameterError, match=r"expected one row of values that u?int[0-9]+ can hold"):
+        with pytest.raises(ParameterError, match=r"expected a one-dimensional array of values that u?int[0-9]+ can"):
             Requests(*(column if at != place % 4 else given for at, column in enumerate(plain)))
 
 

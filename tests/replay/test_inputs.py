@@ -50,12 +50,12 @@ def test_a_trace_can_be_a_path(tmp_path):
     [
         (5, "trace is of type int; expected a Trace, a path, an array of block addresses, or a table"),
         (None, "trace is of type NoneType"),
-        ([1.5, 2], "type float64 and shape .2,.; expected a row of integers"),
-        ([[1, 2]], "shape .1, 2.; expected a row"),
-        ([], "expected a row of integers, at least one"),
+        ([1.5, 2], "type float64 and shape .2,.; expected a one-dimensional array"),
+        ([[1, 2]], "shape .1, 2.; expected a one-dimensional array"),
+        ([], "expected a one-dimensional array of at least one integer"),
         ([3, -1], "block -1 at position 1; expected 0 or more"),
         ([True, False], "type bool"),
-        (["a"], "expected a row of integers"),
+        (["a"], "expected a one-dimensional array of at least one integer"),
     ],
 )
 def test_what_is_not_a_trace_is_reported(trace, message):

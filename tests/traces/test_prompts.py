@@ -206,7 +206,7 @@ def test_sizes_of_blocks_that_contradict_are_refused(tmp_path, second, options, 
     [
         ({"count": [1, 1]}, "count adds up to 2 blocks; expected 3, all of them"),
         ({"count": [2, 2]}, "count adds up to 4 blocks"),
-        ({"count": [3]}, "the columns have 2, 2, 1, 2 entries; expected one of input_tokens"),
+        ({"count": [3]}, "the columns have 2, 2, 1, 2 entries; expected one entry per prompt in input_tokens"),
         ({"time": [0]}, "the columns have 2, 2, 2, 1 entries"),
     ],
 )

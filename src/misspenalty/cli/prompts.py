@@ -76,5 +76,7 @@ def _warm_up(options, prompts):
     if share := SHARE.fullmatch(options.warm_up):
         return int(float(share[1]) / 100 * len(prompts) + 0.5)
     if not re.fullmatch(r"[0-9]{1,18}", options.warm_up):
-        raise ParameterError(f"warm-up is {options.warm_up!r}; with --prefix expected prompts (6000) or a share (50%)")
+        raise ParameterError(
+            f"warm-up is {options.warm_up!r}; with --prefix, expected a number of prompts (6000) or a share (50%)"
+        )
     return int(options.warm_up)

@@ -52,8 +52,8 @@ class Requests:
                 made = None
             if given.ndim != 1 or made is None or not np.array_equal(made, given):
                 raise ParameterError(
-                    f"{name} is of type {given.dtype} and shape {given.shape}; expected one row of values that"
-                    f" {np.dtype(dtype)} can hold"
+                    f"{name} is of type {given.dtype} and shape {given.shape}; expected a one-dimensional"
+                    f" array of values that {np.dtype(dtype)} can hold"
                 )
             object.__setattr__(self, name, made)
         if len({len(getattr(self, name)) for name in TYPES}) > 1:

@@ -126,8 +126,8 @@ def _dense(requests):
     requests = unmasked(requests, "requests")
     if requests.ndim != 1 or (requests.size and requests.dtype.kind not in "iu"):
         raise ParameterError(
-            f"requests is an array of shape {requests.shape} and type {requests.dtype}; expected one dimension of "
-            "whole numbers, -1 for steps without a request"
+            f"requests is an array of shape {requests.shape} and type {requests.dtype}; expected a one-dimensional"
+            " array of whole numbers, -1 for steps without a request"
         )
     if requests.size > MAX_STEPS:
         raise ParameterError(f"requests has {requests.size} steps; expected at most {MAX_STEPS}")

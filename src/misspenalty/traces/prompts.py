@@ -74,8 +74,8 @@ class Prompts:
         columns = [self.input_tokens, self.output_tokens, self.count, *([] if self.time is None else [self.time])]
         if len({len(column) for column in columns}) > 1:
             raise ParameterError(
-                f"prompts: the columns have {', '.join(str(len(column)) for column in columns)} entries; expected one"
-                " of input_tokens, output_tokens, count and, if there are times, time for each prompt"
+                f"prompts: the columns have {', '.join(str(len(column)) for column in columns)} entries; expected"
+                " one entry per prompt in input_tokens, output_tokens, count and, if there are times, time"
             )
         if (total := int(np.asarray(self.count).sum())) != len(self.blocks):
             raise ParameterError(f"prompts: count adds up to {total} blocks; expected {len(self.blocks)}, all of them")

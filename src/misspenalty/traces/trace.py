@@ -129,7 +129,8 @@ class Trace:
         given = unmasked(blocks, "blocks")
         if given.ndim != 1 or given.dtype.kind not in "iu" or not given.size:
             raise ParameterError(
-                f"blocks are of type {given.dtype} and shape {given.shape}; expected a row of integers, at least one"
+                f"blocks are of type {given.dtype} and shape {given.shape}; expected a one-dimensional array of"
+                " at least one integer"
             )
         if given.dtype.kind == "i" and given.min() < 0:
             raise ParameterError(f"block {given.min()} at position {int(given.argmin())}; expected 0 or more")
