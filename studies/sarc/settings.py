@@ -281,7 +281,9 @@ class SarcSettings(Settings):
         ranges = ranges_of(fits)
         for name in WHOLE:
             if getattr(self.fit, name).finest % 1:
-                raise SettingError("expected strides that are whole numbers, as the parameter is one", "fit", name)
+                raise SettingError(
+                    "expected strides that are whole numbers, because the parameter is a whole number", "fit", name
+                )
         _check_start({name: start["value"] for name, start in self.fit.plain().items()}, ranges, "fit")
         coarse = [name for step in AGAIN.values() for name in STEPS[step][0]]
         for start in self.fit_starts:

@@ -121,7 +121,8 @@ class Updates:
     def __post_init__(self):
         if not 0 < self.utilisation < 1 or self.updates < 1 or self.warm_up < 0 or self.blocks < 1:
             raise ParameterError(
-                f"{self}: expected a utilisation between 0 and 1, at least 1 update and block, and warm_up from 0"
+                f"{self}: expected a utilisation between 0 and 1, updates and blocks of at least 1, and a warm_up of at"
+                " least 0"
             )
         if not 0 <= self.jitter <= 1:
             raise ParameterError(f"jitter is {self.jitter!r}; expected 0 to 1")

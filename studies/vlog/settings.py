@@ -197,8 +197,8 @@ class VlogSettings(Settings):
             )
         if more >= 1 or not all(fits(platform, system, replace(load, utilisation=more)) for system in SYSTEMS):
             raise SettingError(
-                f"{load.utilisation:g}, but under a condition {DF_RESERVE:g} more of the blocks are live, and as many"
-                f" do not fit on {label}; choose a lower utilisation",
+                f"{load.utilisation:g}, but under a condition {DF_RESERVE:g} more of the blocks are live, and that"
+                f" many do not fit on {label}; choose a lower utilisation",
                 "workload",
                 "utilisation",
             )

@@ -126,12 +126,14 @@ def flash_blocks(platform, workload):
     """
     kind = platform.kind
     if kind.unit_sectors != BLOCK_SECTORS:
-        raise ParameterError(f"{kind.name} maps {kind.unit_sectors} sectors; expected {BLOCK_SECTORS}, a block")
+        raise ParameterError(
+            f"{kind.name} maps units of {kind.unit_sectors} sectors; expected {BLOCK_SECTORS}, the sectors of a block"
+        )
     files = int(workload.utilisation * kind.units)
     sectors = -(-files // ENTRIES_A_SECTOR)
     if files < 1 or files + -(-sectors // BLOCK_SECTORS) > kind.units:
         raise ParameterError(
-            f"{platform.label}: a file of {files} blocks and its map do not fit on a drive of {kind.units}"
+            f"{platform.label}: a file of {files} blocks and its map do not fit on a drive of {kind.units} blocks"
         )
     return files
 

@@ -66,7 +66,7 @@ def check_tree(pieces, number, children):
     ParameterError
     """
     if sorted(piece for piece, _ in pieces) != [*range(number)]:
-        raise ParameterError(f"{len(pieces)} pieces of the map; expected 0 to {number - 1}, each once")
+        raise ParameterError(f"the map has {len(pieces)} pieces; expected pieces 0 to {number - 1}, each once")
     degree = {}
     for piece, parent in pieces:
         if parent not in degree and (degree or parent != -1):
