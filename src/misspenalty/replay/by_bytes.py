@@ -179,7 +179,7 @@ def _one(
 
 
 def first_sizes(trace: Trace) -> np.ndarray:
-    """Return the bytes of each object, or block, at its first reference."""
+    """Return the size of each object, or block, at its first reference, bytes."""
     if trace.object_bytes is None:
         return np.full(trace.blocks, trace.block_bytes, np.int64)
     return np.ascontiguousarray(trace.object_bytes)

@@ -124,7 +124,7 @@ cdef class StackDistances(Kernel):
         self.end += 1
 
     cdef void _open(self, uint64_t word) noexcept nogil:
-        """Set `older` of the nodes that begin with this word: all marks except those before their first sibling."""
+        """Set `older` of the nodes that begin with this word: the number of marks from their first sibling on."""
         cdef uint64_t node
         cdef uint32_t before = 0            # marks before the node's first sibling
         cdef int level = self.levels - 1

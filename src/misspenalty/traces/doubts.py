@@ -219,7 +219,7 @@ def _says_bytes(name: str) -> bool:
 
 
 def _unit_of(names: Sequence[str], roles: Roles, role: str) -> int | None:
-    """Return the bytes of the unit that a column's name states; None if it states none."""
+    """Return the size of the unit that a column's name states, bytes; None if it states none."""
     known = meaning(names[roles[role][0]]) if role in roles else None
     return known[1] if known is not None and isinstance(known[1], int) else None
 

@@ -100,7 +100,7 @@ def parse_bytes(text: str, what: str, further: str = "") -> int:
 def _quantity(
     text: str, plain: str, further: str = "", *, name: str = "", bytes_too: bool = True
 ) -> tuple[str, int | None]:
-    """Return the digits of a size and the bytes of its unit (or None); the other arguments are parts of messages."""
+    """Return the digits of a size, and its unit in bytes (or None); the other arguments are parts of messages."""
     match = re.fullmatch(r"\s*([0-9]{1,18}(?:\.[0-9]{1,18})?)\s*([bkmgt]?)(?:i?b)?\s*", text.lower())
     unit = "" if match is None else text.lower().strip()[len(match[1]) :].strip()
     if match is None or (not unit and "." in match[1]):

@@ -29,7 +29,7 @@ def read(path, block_bytes, block_tokens=None, unit=None):
 
 
 def block_bytes_of(path, block_tokens=None, unit=None):
-    """Return the bytes of a block of this trace."""
+    """Return the block size of this trace, bytes."""
     return TOKEN_BYTES * (whole_tokens(block_tokens) or read_prompts(path, unit).block_tokens)
 
 

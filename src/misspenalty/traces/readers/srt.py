@@ -69,7 +69,7 @@ def header_bytes(head):
 
 
 def record_bytes(identity):
-    """Return the bytes of a record of this version and type; -1 if there is no such record."""
+    """Return the size of a record of this version and type, bytes; -1 if there is no such record."""
     number, kind = identity >> 16, identity & 0xFFFF
     if number not in VERSIONS or kind not in (SHORT, SUSPECT):
         return -1
