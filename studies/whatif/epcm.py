@@ -1,4 +1,4 @@
-"""Compare EPCM with no prefetching: replay the recorded builds on the machines of five years.
+"""Compare EPCM with no prefetching: replay the recorded builds on the machines of 1997 to 2025.
 
 Calls are replayed on `misspenalty_studies.epcm.file_client` with the processor times of the paper's client, divided by
 the speed-up of a year's machine. From 2005 on, the page cache is today's (`epcm/machine_today.yaml`: one cache for

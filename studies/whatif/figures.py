@@ -1,4 +1,4 @@
-"""Draw the figures of the what-if: the gain of each conclusion against device time, and the devices of five years."""
+"""Draw the figures of the what-if: gain against device time by conclusion, and the verdicts by year and device."""
 
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch

@@ -1,4 +1,4 @@
-"""Read the machines of five years and their devices from ``studies/whatif/machine.yaml``.
+"""Read the machines of five different years, and their devices, from ``studies/whatif/machine.yaml``.
 
 A device serves cache misses: a disk of `misspenalty.disks`, flash, or another machine's memory over the year's network.
 Its times are those of random requests of 8 KB, issued one at a time; `parallel` is the number of requests that it can
@@ -193,7 +193,7 @@ class _Device(Settings):
 
 
 class _MachinesFile(Settings):
-    """Machines and devices of five years."""
+    """Machines and devices, by year."""
 
     testbeds: _Testbeds
     machines: Annotated[dict[Year, _Machine], Field(min_length=1)] = setting(what="By year")

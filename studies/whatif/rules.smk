@@ -1,4 +1,4 @@
-# The what-if tests the conclusions of five papers on machines of five years, with archived tables and short replays.
+# The what-if tests the conclusions of five papers on machines of 1997 to 2025, with archived tables and short replays.
 plan = PLANS["whatif"]
 
 

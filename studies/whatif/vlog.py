@@ -1,5 +1,5 @@
-"""Compare the virtual log with updates in place: random synchronous updates on the disks and flash drives of five
-years.
+"""Compare the virtual log with updates in place: random synchronous updates on the disks and flash drives of 1997
+to 2025.
 
 On disks both systems are simulated as in the study's Table 2, on the outermost cylinders of the year's drive, with
 the paper's UltraSPARC-170 made as fast as the year's machine. Flash and remote memory have no locate time: an update in
