@@ -130,7 +130,7 @@ def test_one_stream_in_a_large_cache_reaches_the_maximum_degree(policy, most):
 
 
 def test_streams_in_a_small_cache_waste_little():
-    """A large fixed degree overflows the cache; AMP must waste under 2 % of the tracks and miss under half as often."""
+    """A large fixed degree overflows the cache; AMP must waste under 2 % of the tracks and halve the misses."""
     unused, misses = {}, {}
     for name, prefetch in (("amp", AMP), ("fixed", {"degree": 32, "threshold": 2})):
         cache = track_cache("lru_top", 600, 400_000, prefetch=prefetch)

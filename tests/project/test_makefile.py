@@ -185,7 +185,7 @@ def test_a_dry_run_builds_and_installs_nothing(installed):
 
 
 def test_a_wheel_is_kept_with_its_environment(installed):
-    """Another lock file alone installs the same wheel again, even if the folder build was deleted."""
+    """If only the lock file changes, the same wheel must be installed again, even without the folder build."""
     checkout = installed(
         'for word; do [ "$before" != --wheel-dir ] || { mkdir -p "$word" && touch "$word/misspenalty-1.whl"; }; '
         'before=$word; done; case "$*" in *"pip install"*.whl) [ -f "$word" ];; esac'

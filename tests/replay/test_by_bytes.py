@@ -139,7 +139,7 @@ def test_blocks_take_shares_bytes_and_numbers():
 
 
 def test_a_share_may_be_tiny():
-    """Python writes some numbers of percent with an exponent or many decimals, which a text of a user may not have."""
+    """Python writes some percentages with an exponent or many decimals, which are refused in a user's text."""
     trace = Trace.from_blocks([1, 2, 1], object_bytes=[10**9] * 3)
     shares = [0.000123456789, 1.00001e-6, 5e-7, 1e-8, np.float64(1.5e-9)]
     assert byte_hit_ratio_curve(trace, "lru", shares)["cache_bytes"].tolist() == [246914, 2000, 1000, 20, 3]

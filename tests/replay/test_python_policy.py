@@ -21,7 +21,7 @@ TRACE = Trace.from_blocks(BLOCKS, write=RNG.random(4000) < 0.3)
 
 
 OTHERS = ({}, {"writes": "only"}, {"warm_up": 77})
-CASES = [  # no policy sees the options, so all policies meet one set, and one policy of each kind meets the others
+CASES = [  # policies do not see the options: all are tried with one set, and one of each kind with the other sets
     *((name, {"writes": "ignore", "warm_up": 500}) for name in sorted(known_policies())),
     *((name, options) for name in ("arc", "lru", "opt", "sarc") for options in OTHERS),
 ]
@@ -372,7 +372,7 @@ def test_evictions_are_those_of_the_requests():
 @pytest.mark.parametrize("policy", [*(name for name, policy in known_policies().items() if not policy.offline), Recent])
 @pytest.mark.parametrize("options", [{}, {"warm_up": 700}, {"writes": "refresh"}, {"writes": "only", "warm_up": 9}])
 def test_evictions_of_the_requests_are_the_growth_at_each(policy, options, monkeypatch):
-    """The counts must equal those of a replay of one reference at a time; a replay in slices tells when it is full."""
+    """The counts must equal those of a replay of one reference at a time, also in the slice that fills the cache."""
     monkeypatch.setattr("misspenalty.replay.simulation.SLICE", 100)
     size, writes = 30, options.get("writes", "count")
     kernel = find_policy(policy).cache(size, TRACE.address, {})

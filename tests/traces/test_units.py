@@ -306,7 +306,7 @@ def test_microseconds_in_a_name_have_any_letter_mu(opened, unit):
 
 
 def test_a_column_is_left_out_whatever_its_case(opened):
-    """The place of a column is found in any case, so it must not be doubted or called ignored in another case."""
+    """A column is found in any case, so `RW` must raise no doubt, and no note may say that it was ignored."""
     trace = opened("key,RW\n1,R\n2,W\n", columns="ignore=rw")
     assert trace.write is None and trace.reading.changes == ()
 

@@ -353,7 +353,7 @@ def test_detection_is_measured_in_the_minutes_that_are_not_discarded(shark, monk
     made = []
 
     class Counted:
-        """A run whose counts grow by 16 more in every minute."""
+        """A run whose counts grow by 16, 32, 48 and so on, minute by minute."""
 
         def __init__(self, *_, **__):
             made.append(0)
