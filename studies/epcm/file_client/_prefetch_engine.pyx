@@ -10,7 +10,7 @@ from misspenalty_studies.epcm.file_client._read_ahead cimport ReadAhead
 
 
 cdef class PrefetchEngine(ReadAhead):
-    """Files that are prefetched; `machine` also has `engine_time` (ns) and `most_pages`.
+    """The engine that prefetches predicted files; `machine` also has `engine_time` (ns) and `most_pages`.
 
     Parameters
     ----------

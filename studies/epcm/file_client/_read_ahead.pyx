@@ -11,7 +11,7 @@ from misspenalty_studies.epcm.file_client._page_cache cimport PageCache, inode_t
 
 
 cdef class ReadAhead(PageCache):
-    """Files that are read; `machine` also has `call_time` (ns), `cluster`, `least_ahead`, `most_ahead` (pages)."""
+    """Reads and read-ahead; `machine` also has `call_time` (ns), `cluster`, `least_ahead`, `most_ahead` (pages)."""
 
     def __cinit__(self, lba, sectors, metadata, machine, first, pages, walk_at, walks, *own):
         self.call_time, self.cluster = machine["call_time"], machine["cluster"]
