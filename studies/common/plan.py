@@ -166,7 +166,7 @@ class Plan:
             Dotted name, see `job`; called with `inputs`, `params`, and the wildcards and ``threads`` that it accepts.
         outputs : str, list of str, or dict of str to str
             Names below ``results/<study>/``, without ``.csv``: of the only table that the function returns; of its
-            tables, if they are called like their files; or table -> name of its file. Tables outside ``runs`` whose
+            tables, if these have the names of their files; or table -> name of its file. Tables outside ``runs`` whose
             names have no wildcards are added to `outputs` or `further`.
         inputs : dict, optional
             Argument -> file or files. ``drives`` and ``files`` are read by other means and are not passed.
@@ -207,7 +207,7 @@ class Plan:
         function : str
             Dotted name, see `job`; it returns as many tables as there are names.
         *names : str
-            The tables, ``results/<study>/<name>.csv``; by default one, called like the function.
+            The tables, ``results/<study>/<name>.csv``; by default one, with the function's name.
         part : {None, "first", "further"}, optional
             When the tables are made, see `PARTS`.
         options : dict, optional

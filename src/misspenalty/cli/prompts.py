@@ -15,7 +15,7 @@ from misspenalty.traces.prompts import read_prompts
 from misspenalty.traces.readers.mooncake import whole_tokens
 from misspenalty.traces.spool import spooled
 
-# options that prompts heed: of both commands (how the table is printed, too), of `curve`, and of `penalty`
+# options that have an effect with --prefix: of both commands (also those of printing), of `curve`, and of `penalty`
 READ = ("prefix", "policy", "size", "warm_up", "format", "format_unit", "format_block_tokens", "json", "csv", "wide")
 CURVE = (*READ, "threads", "quiet")  # there is no progress bar to be quiet about
 PENALTY = (*READ, "device", "tflops")
