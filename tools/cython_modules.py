@@ -20,7 +20,7 @@ from pathlib import Path
 PACKAGES = {"misspenalty": "src/misspenalty", "misspenalty_studies": "studies"}
 MAX_ALONE = 4  # up to this many kernels, one process is faster than two
 MAX_PROCESSES = 4  # never more than there are processors
-# Runs a command with fewer collections of garbage, which take a tenth of Cython's time otherwise.
+# Runs a command with fewer garbage collections, which otherwise take a tenth of Cython's time.
 START = "import gc, runpy, sys; gc.set_threshold(100_000); del sys.argv[0]; runpy.run_path(sys.argv[0], {}, '__main__')"
 
 

@@ -16,8 +16,8 @@ from misspenalty_studies.common.configuration import checked
 from snakemake.exceptions import WorkflowError
 from snakemake.iocontainers import Wildcards
 
-# Jobs run beside one another, and models in threads of their own: threads of BLAS only wait, which takes processor time,
-# and sums may be rounded differently for another number of them.
+# Jobs run side by side, and models have threads of their own. Threads of BLAS would only wait, which takes processor
+# time, and their number could change how sums are rounded.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # Files given on the command line come last, because they override the default one. Whether the settings fit the data is
