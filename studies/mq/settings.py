@@ -247,8 +247,8 @@ def check_policy(policy, parameters=None, grid=None):
 
 def _check_compared(label, row):
     """Check that a row of Table 4 is the policy of its name with the library's parameters, as other replays run it."""
-    definition = find_policy(label)
-    if row.policy != label or row.grid or definition.check(row.parameters or {}) != definition.check({}):
+    definition = find_policy(row.policy)
+    if definition.name != label or row.grid or definition.check(row.parameters or {}) != definition.check({}):
         raise SettingError(
             f"expected {label} with the library's parameters, because Figure 7 and the first levels run it with them; "
             "add a row with another label",

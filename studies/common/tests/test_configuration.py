@@ -229,6 +229,10 @@ def test_impossible_settings_of_mq_are_refused(changes, message):
         check("mq", **changes)
 
 
+def test_the_compared_policies_may_have_any_name_that_policies_are_found_by():
+    check("mq", policies=CONFIG["mq"]["policies"] | {"mq": {"policy": "MQ"}, "lru": {"policy": "LRU"}})
+
+
 def test_no_capture_has_the_name_of_the_calibrated_stream():
     with pytest.raises(ParameterError, match=r"^captures\.calibrated: 'calibrated' is the name of the stream"):
         configuration.checked(merged(CONFIG, {"captures": {"calibrated": "x.spc"}}), root=ROOT)
