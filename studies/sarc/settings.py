@@ -12,7 +12,7 @@ from misspenalty.policies import find_policy
 from misspenalty_studies.common.machine import check_values
 from misspenalty_studies.common.settings import Distinct, SettingError, Settings, at, nearest, setting
 from misspenalty_studies.common.settings.types import Identifier, Label, Number, Positive, Seed, Unique
-from misspenalty_studies.sarc.fit import AGAIN, STEPS, ranges_of, targets_of
+from misspenalty_studies.sarc.fit import AGAIN, DOUBLED, STEPS, ranges_of, targets_of
 from misspenalty_studies.sarc.runs import CONFIGS, PAPERS, Shark, load_shark
 
 MACHINE = "studies/sarc/machine.yaml"
@@ -302,8 +302,12 @@ def _check_start(values, ranges, where):
         low, high = ranges[name]
         if not low <= value <= high:
             raise SettingError(f"{name} starts at {value:g}; expected {low:g} to {high:g}", where)
-        if name in WHOLE and value % 1:
-            raise SettingError(f"{name} starts at {value:g}; expected a whole number", where)
+        least = value  # that the search can reach
+        while name in DOUBLED and least % 1 == 0 and 0 < low <= least / 2:
+            least /= 2
+        if name in WHOLE and least % 1:
+            halved = f" and is halved to {least:g}" if least < value else ""
+            raise SettingError(f"{name} starts at {value:g}{halved}; expected a whole number", where)
 
 
 def _check_phases(minutes, discarded):

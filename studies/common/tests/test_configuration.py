@@ -354,6 +354,7 @@ def test_impossible_settings_of_vlog_are_refused(changes, message):
         ),
         ({"fit_starts": [{"degree": 64}]}, r"sarc\.fit_starts: degree starts at 64; expected 4 to 32"),
         ({"fit_starts": [{"host_slots": 4.5}]}, r"sarc\.fit_starts: host_slots starts at 4\.5; expected a whole"),
+        ({"fit_starts": [{"degree": 18}]}, r"sarc\.fit_starts: degree starts at 18 and is halved to 4\.5; expected a"),
         (
             {"fit": CONFIG["sarc"]["fit"] | {"degree": {"value": 8, "first": 1, "finest": 0.5}}},
             r"sarc\.fit\.degree: expected strides that are whole numbers",
