@@ -342,8 +342,8 @@ def fig8(table):
 
 @styled
 def fig10(lfs, log):
-    """Latency of random updates in bursts against the pause between bursts (Figures 10 and 11), on the first platform
-    that ``bursts_on`` in the configuration names.
+    """Latency of random updates in bursts against the pause between bursts (Figures 10 and 11), on the SPARC-10 with
+    the Seagate disk unless the configuration names another platform first.
 
     LFS cleans segments in the pauses; the virtual log empties tracks.
 
