@@ -185,7 +185,7 @@ class VlogSettings(Settings):
         for label, entry in settings["what_if"]["platforms"].items():
             with at("what_if", "platforms", label):
                 (platform,) = what_if.make_platforms({label: entry}, hosts).values()
-                self._check_later(platform)
+                self._check_what_if(platform)
 
     def _check_room(self, label, platform):
         blocks, most = physical_blocks(platform.kind), capacity(platform.kind)
@@ -227,7 +227,7 @@ class VlogSettings(Settings):
                     label,
                 )
 
-    def _check_later(self, platform):
+    def _check_what_if(self, platform):
         load = Updates(**self.what_if.workload.plain())
         if isinstance(platform, what_if.FlashPlatform):
             what_if.flash_blocks(platform, load)
