@@ -10,6 +10,7 @@ exact run relative to a sampled one, and the blocks that the sampled cache holds
 """
 
 import argparse
+import sys
 import time
 
 import numpy as np
@@ -17,6 +18,7 @@ import pandas as pd
 from policies import TRACES
 
 from misspenalty import hit_ratio_curve, open_trace, simulate
+from misspenalty.errors import MissPenaltyError
 from misspenalty.io.files import write_csv
 from misspenalty.policies import known_policies
 
@@ -88,7 +90,10 @@ def main():
         rates = [float(rate) for rate in options.rates.split(",")]
     except ValueError:
         parser.error(f"--rates {options.rates}: expected numbers with commas between them")
-    table = pd.DataFrame([row for name in traces for row in compare(name, policies, rates)])
+    try:
+        table = pd.DataFrame([row for name in traces for row in compare(name, policies, rates)])
+    except MissPenaltyError as error:
+        sys.exit(f"error: {error}")
     shown = ["deviation_rms", "error_bar", "within_two_bars", "faster"]
     print(table[table["sampled_blocks"] >= 100].groupby("rate")[shown].median().to_string())
     if options.csv:

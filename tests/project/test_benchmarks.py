@@ -86,6 +86,26 @@ def test_every_measured_policy_has_a_share_of_the_limit(part, capsys):
     assert "mq" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (["--traces", "tiny"], "unknown traces: tiny; there are mine"),
+        (["--rates", "0.1;0.5"], "--rates 0.1;0.5: expected numbers with commas between them"),
+        (["--rates", "2"], "sample is 2.0; expected a share"),
+        (["--policies", "lruu"], "unknown policy 'lruu'"),
+    ],
+)
+def test_samples_that_cannot_be_compared_are_refused(part, tmp_path, monkeypatch, capsys, given, message):
+    sampling = part("sampling")
+    (path := tmp_path / "mine.lis").write_text("1 1 0 0\n")
+    monkeypatch.setattr(sampling, "FILES", {"mine": path})
+    monkeypatch.setattr(sampling, "FORMATS", {"mine": "arc"})
+    monkeypatch.setattr("sys.argv", ["sampling.py", *given])
+    with pytest.raises(SystemExit) as refused:
+        sampling.main()
+    assert message in f"{refused.value} {capsys.readouterr().err}"
+
+
 def test_agreement_with_the_simulator_is_counted(part, shared_traces, capsys):
     pytest.importorskip("libcachesim")
     agreement = part("agreement")
