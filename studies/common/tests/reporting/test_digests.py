@@ -55,7 +55,8 @@ def test_kernels_of_a_registry_are_among_the_sources():
 def test_a_compiled_trace_depends_on_the_descriptions_of_formats():
     named = {path.name for path in SOURCES.files("misspenalty.traces.open_trace")}
     assert {"__init__.py", "spc.yaml"} <= named
-    assert not [path for path in SOURCES.files() if path.suffix == ".yaml" and "studies" in path.parts]
+    studies = [path for path in SOURCES.files() if path.is_relative_to(FOLDERS["misspenalty_studies"])]
+    assert studies and not [path for path in studies if path.suffix == ".yaml"]
 
 
 @pytest.fixture
