@@ -29,12 +29,6 @@ class Database(Settings):
         None, "Where documents lie. `apart`: in an area of their own; `between`: each next to its composite part."
     )
 
-    @model_validator(mode="after")
-    def check(self):
-        """Check the parameters; arrays whose lengths are drawn at random are checked when the database is generated."""
-        Parameters(**self.plain())
-        return self
-
 
 class PointsByTraversal(Settings):
     """A client cache for each traversal."""
@@ -225,10 +219,14 @@ class HacSettings(Settings):
     @model_validator(mode="after")
     def check(self, info):
         """Check that sweeps include the points, that the databases can be built, that the variant's is one of
-        `layouts`, and that the calibration declares the fitted parameters."""
+        `layouts`, and that the calibration declares the fitted parameters.
+
+        Arrays whose lengths are drawn at random are checked when a database is generated.
+        """
         sizes = self.database.plain()
         with at("database"):
-            Parameters(**sizes, modules=2)  # the dynamic traversal's
+            for modules in (1, 2):  # the dynamic traversal's database has two
+                Parameters(**sizes, modules=modules)
         for name, changed in self.layouts.items():
             with at("layouts", name):
                 Parameters(**sizes | changed.plain())

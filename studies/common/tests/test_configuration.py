@@ -375,6 +375,15 @@ def test_impossible_settings_of_sarc_are_refused(changes, message):
         check("sarc", **changes)
 
 
+def test_a_layout_of_hac_is_checked_with_the_sizes_of_the_database():
+    """This layout of a database with the default number of composite parts would have too many objects."""
+    check(
+        "hac",
+        database={"composites": 50},
+        layouts=CONFIG["hac"]["layouts"] | {"dense": {"parts": 2000, "connections": 20}},
+    )
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
