@@ -176,11 +176,13 @@ def test_a_description_may_be_like_another(capsys, tmp_path):
     assert (row["rpm"], row["revolution_ms"], row["cylinders"]) == (8004, 7.496, 1962)
 
 
-def test_a_description_like_another_has_a_name_of_its_own(capsys, tmp_path):
-    path = tmp_path / "faster.yaml"
+@pytest.mark.parametrize(("file", "name"), [("faster.yaml", "faster"), ("My disk-2.yaml", "my_disk_2")])
+def test_a_description_like_another_has_the_name_of_its_file_unless_it_says_one(tmp_path, file, name):
+    path = tmp_path / file
     path.write_text(yaml.safe_dump({"like": "hp97560", "mechanics": {"rpm": 8004}}))
-    status, _, err = run(capsys, "info", str(path))
-    assert status == 2 and "faster.yaml: has no name; expected a name of its own, besides like: hp97560" in err
+    assert disks.load(path).name == name
+    path.write_text(yaml.safe_dump({"like": "hp97560", "name": "mine"}))
+    assert disks.load(path).name == "mine"
 
 
 @pytest.mark.parametrize(

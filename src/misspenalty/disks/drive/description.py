@@ -2,6 +2,7 @@
 
 import copy
 import os
+import re
 from functools import cache
 from math import isfinite
 from pathlib import Path
@@ -269,10 +270,9 @@ def _read(path, above=()):
         if base in (*above, path):
             said = "this drive itself" if base == path else "like this drive"
             raise InputError(f"like: {data['like']!r} is {said}", path=path, expected="another drive")
-        if "name" not in data:  # tables would call the new drive by the other's name
-            raise InputError("has no name", path=path, expected=f"a name of its own, besides like: {data['like']}")
+        own = {"name": re.sub("[^a-z0-9_]+", "_", path.stem.lower())}  # with the other's name, tables would mix them up
         del data["like"]
-        data = _merged(_read(base, (*above, path)).data, data)
+        data = _merged(_read(base, (*above, path)).data, own | data)
     data = check(data, path)
     return KINDS[data["kind"]](data, path)
 
