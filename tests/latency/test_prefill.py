@@ -99,7 +99,7 @@ def test_the_command(capsys):
     [
         (["--device", "sdd"], "is not a place for a cache of prompts, did you mean 'ssd'"),
         (["--device", "dram", "--clients", "4"], "--prefix cannot be combined with --clients"),
-        (["--device", "dram", "--warm-up", "10m"], "expected prompts .6000. or a share"),
+        (["--device", "dram", "--warm-up", "10m"], "expected a number of prompts .6000. or a share"),
         (["--device", "dram", "--tflops", "0"], "tflops is 0"),
     ],
 )

@@ -193,6 +193,7 @@ def test_no_mark_of_a_legend_is_inside_the_axes():
         figures.worse(archived["reductions"], stated),
         figures.sieve(archived["reductions"], archived["trace_comparisons"], stated),
     ]
+    assert all(figure.axes for figure in drawn)
     for figure in drawn:
         with matplotlib.rc_context(style.STYLE):
             figure.draw_without_rendering()
