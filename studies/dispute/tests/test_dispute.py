@@ -189,12 +189,10 @@ def test_figures_have_the_published_values_as_marks(aggregated, replays):
 def test_no_mark_of_a_legend_is_inside_the_axes():
     archived = {name: pd.read_csv(ROOT / f"results/dispute/{name}.csv") for name in ("reductions", "trace_comparisons")}
     stated = pd.read_csv(ROOT / "studies/dispute/published/stated.csv")
-    drawn = [
+    for figure in (
         figures.worse(archived["reductions"], stated),
         figures.sieve(archived["reductions"], archived["trace_comparisons"], stated),
-    ]
-    assert all(figure.axes for figure in drawn)
-    for figure in drawn:
+    ):
         with matplotlib.rc_context(style.STYLE):
             figure.draw_without_rendering()
         legends = [*figure.legends, *filter(None, (axis.get_legend() for axis in figure.axes))]
