@@ -95,6 +95,16 @@ def test_numbers_of_windows_and_points_are_whole(given):
         frequencies(trace, given)
 
 
+@pytest.mark.parametrize(("seconds", "windows"), [(6000, 60), (100, 24), (3600, 24), (7, 3), (2, 5)])
+def test_a_window_begins_with_the_reference_at_its_first_instant(seconds, windows):
+    """There is one reference per second; window k begins with the first one at or after k/windows of the time."""
+    table = over_time(Trace.from_blocks(range(seconds + 1), time=np.arange(seconds + 1) * 10**9), windows)
+    expected = [0] * windows
+    for second in range(seconds + 1):
+        expected[min(second * windows // seconds, windows - 1)] += 1
+    assert table["references"].tolist() == expected
+
+
 def test_a_window_without_references_has_no_read_share():
     table = over_time(Trace.from_blocks([1, 2, 3], time=[0, 1, 100]), 4)
     assert table["references"].tolist() == [2, 0, 0, 1] and table["read_share"].isna().tolist() == [0, 1, 1, 0]

@@ -81,11 +81,17 @@ def _windows(trace: Trace, windows: int) -> tuple[np.ndarray, float | None]:
     Without times, or if all are equal, windows have equal numbers of references, and the length is None.
     """
     n = len(trace)
-    span = 0 if trace.time is None else int(trace.time.max() - trace.time.min())
+    if trace.time is None:
+        begin = span = 0
+    else:
+        begin = int(trace.time.min())
+        span = int(trace.time.max()) - begin
     if trace.time is None or not span:
         return np.arange(n) * min(windows, n) // n, None
-    since = (trace.time - trace.time.min()).astype(np.float64)
-    return np.minimum((since * (windows / span)).astype(np.int64), windows - 1), span / windows / 1e9
+    whole, rest = divmod(span, windows)
+    number = np.arange(1, windows)
+    first = number * whole - (-number * rest // windows)  # first ns of each window but the first, rounded up
+    return np.searchsorted(first, trace.time - begin, side="right"), span / windows / 1e9
 
 
 def request_sizes(trace: Trace) -> pd.DataFrame:
