@@ -231,6 +231,15 @@ def test_loads():
         misspenalty.penalty(Trace.from_blocks([1, 1, 1, 1]), "lru", 1, "4ms", speed=2)
 
 
+@pytest.mark.parametrize("first", [-5_000_000, 0, 1_700_000_000 * 10**9])
+@pytest.mark.parametrize("speed", [1, 2, 32])
+def test_times_count_from_the_first_request(first, speed):
+    """A part of a trace out of order can begin before time 0, and arrays may have times since 1970."""
+    trace = Trace.from_blocks([1, 1, 1, 1], time=[first + 2_000_000 * number for number in range(4)])
+    got = only(misspenalty.penalty(trace, "lru", 1, "4ms", speed=speed))
+    assert got["mean_us"] == {1: 4 + 2 + 0 + 0, 2: 4 + 3 + 2 + 1, 32: 16 - 6 * 2 / 32}[speed] * 250
+
+
 def test_layouts():
     drive = disks.load("hp97560")
     far = Trace.from_blocks([5, 2**60, 7], time=[0, 0, 0])

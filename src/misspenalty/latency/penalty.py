@@ -7,9 +7,10 @@ count as one use. This is the step model of `misspenalty.latency.steps` in conti
 completes before a request arrives.
 
 - **Load.** A trace with times is replayed at those times (open loop), `speed` times as fast, or with a fixed `interval`
-  between requests; a time earlier than the preceding one counts as equal to it. With `clients` the times are not used:
-  each client takes the next request of the trace as soon as its previous one has been served and it has thought for
-  `think` (closed loop). A trace without times is replayed by one client, unless `interval` or `clients` says otherwise.
+  between requests; a time earlier than the preceding one counts as equal to it. Times that begin before 0, or end too
+  late to be timed, are counted from the first request. With `clients` the times are not used: each client takes the
+  next request of the trace as soon as its previous one has been served and it has thought for `think` (closed loop). A
+  trace without times is replayed by one client, unless `interval` or `clients` says otherwise.
 - **Requests** are references to one block. A request of the trace that spans several blocks becomes one request per
   block, all at the same time, and each block has its own fetch.
 - **Writes** are absorbed by the cache and never count: with ``writes="count"``, the default, a written block enters the
@@ -273,10 +274,14 @@ def _load(trace, clients, think, speed, interval):
     if closed:
         return {"name": "closed", "arrival": np.zeros(len(trace), np.int64), "clients": clients or 1, "think": pause}
     if interval is None:
-        arrival = np.maximum.accumulate(np.maximum(trace.time, 0))
+        arrival = np.maximum.accumulate(trace.time)
+        first, last = int(arrival[0]), int(arrival[-1])
+        if first < 0 or max(last, last / speed) > LATEST:
+            arrival, last = arrival - first, last - first
     else:
-        arrival = np.arange(len(trace), dtype=float) * parse_time(interval, "interval")
-    last = float(arrival[-1]) / speed
+        step = parse_time(interval, "interval")
+        arrival, last = np.arange(len(trace), dtype=float) * step, (len(trace) - 1) * step
+    last /= speed
     if last > LATEST:
         raise ParameterError(
             f"{trace.name}: the last request arrives after {last / 1e9:.3g} s; at most {LATEST // 10**9} s can be"
