@@ -45,6 +45,13 @@ def test_shares_of_a_footprint():
             parse_size(text, 4096, blocks=1000)
 
 
+@pytest.mark.parametrize(
+    ("text", "of", "half"), [("50%", 45, 22), ("70%", 45, 31), ("57.5%", 220, 126), ("0.7%", 500, 3)]
+)
+def test_halves_of_a_block_are_rounded_up(text, of, half):
+    assert parse_size(text, 4096, blocks=of) == half + 1
+
+
 @pytest.mark.parametrize("text", ["1", "4096B", "4KB", "0.1%", "0.05%"])
 def test_a_cache_may_hold_one_block(text):
     assert parse_size(text, 4096, blocks=1000) == 1

@@ -12,6 +12,7 @@ from misspenalty.replay.prefix import prefix_hit_ratio_curve, prefix_sizes
 from misspenalty.traces.compression import check_path
 from misspenalty.traces.parts import SHARE
 from misspenalty.traces.prompts import read_prompts
+from misspenalty.traces.quantities import share_of
 from misspenalty.traces.readers.mooncake import whole_tokens
 from misspenalty.traces.spool import spooled
 
@@ -74,7 +75,7 @@ def _opened(options):
 def _warm_up(options, prompts):
     """Return the number of prompts that warm up the cache; the option gives it as a number or a share."""
     if share := SHARE.fullmatch(options.warm_up):
-        return int(float(share[1]) / 100 * len(prompts) + 0.5)
+        return share_of(share[1], len(prompts))
     if not re.fullmatch(r"[0-9]{1,18}", options.warm_up):
         raise ParameterError(
             f"warm-up is {options.warm_up!r}; with --prefix, expected a number of prompts (6000) or a share (50%)"

@@ -12,7 +12,7 @@ from misspenalty.errors import InputError, ParameterError, is_number
 from misspenalty.traces._compile import Interner
 from misspenalty.traces.columns import LARGEST_VALUE, object_sizes
 from misspenalty.traces.compiled import as_trace
-from misspenalty.traces.quantities import is_time, parse_time
+from misspenalty.traces.quantities import is_time, parse_time, share_of
 from misspenalty.traces.trace import Trace
 
 SHARE = re.compile(r"\s*([0-9]{1,3}(?:\.[0-9]{1,9})?)\s*%\s*")
@@ -176,7 +176,7 @@ def warm_up(
     text = os.fspath(text) if isinstance(text, os.PathLike) else text
     if isinstance(text, str) and not re.fullmatch(r"[0-9]{1,18}", text):
         if share := SHARE.fullmatch(text):
-            references = int(float(share[1]) / 100 * len(trace) + 0.5)
+            references = share_of(share[1], len(trace))
         elif os.path.exists(text):
             other = opened(text)
             trace, references = join(other, trace), len(other)

@@ -44,10 +44,24 @@ def parse_time(text: object, what: str = "time") -> int:
     return ns
 
 
+def share_of(percent: str, whole: int) -> int:
+    """Return a share of `whole`, written in per cent, rounded to a whole number; halves are rounded up.
+
+    Examples
+    --------
+    >>> share_of("50", 45), share_of("70", 45), share_of("0.7", 500)
+    (23, 32, 4)
+    """
+    digits, _, decimals = percent.partition(".")
+    unit = 100 * 10 ** len(decimals)  # in whole numbers, as 0.7 * 45 is below 31.5
+    return (2 * int(digits + decimals) * whole + unit) // (2 * unit)
+
+
 def parse_size(text: str, block_bytes: int, blocks: int | None = None, counted: str = "block") -> int:
     """Return a cache size in blocks.
 
-    ``65536`` is in blocks, ``512MB`` in bytes (1 MB = 2**20 bytes), and ``5%`` is a share of the footprint, `blocks`.
+    ``65536`` is in blocks, ``512MB`` in bytes (1 MB = 2**20 bytes), and ``5%`` is a share of the footprint, `blocks`,
+    rounded as `share_of` does.
     Messages call a block what `counted` says: ``block``, ``object`` or ``byte``.
 
     Raises
@@ -61,7 +75,7 @@ def parse_size(text: str, block_bytes: int, blocks: int | None = None, counted: 
     (65536, 65536, 25)
     """
     if blocks is not None and (share := re.fullmatch(r"\s*([0-9]{1,4}(?:\.[0-9]{1,9})?)\s*%\s*", text)):
-        size = int(float(share[1]) / 100 * blocks + 0.5)
+        size = share_of(share[1], blocks)
         if size < 1:
             raise ParameterError(
                 f"{text!r} is less than one of the {blocks} {counted}s of the footprint; choose a larger share"
