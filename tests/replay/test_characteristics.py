@@ -86,6 +86,14 @@ def test_bytes_moved_are_those_asked_for():
     assert profile(trace)["mb_per_s"] == 2
 
 
+@pytest.mark.parametrize(
+    ("sizes", "half"), [([10, 1000], 10), ([10, 20, 1000], 20), ([10, 20, 30, 1000], 20), ([7], 7)]
+)
+def test_half_of_the_objects_are_no_larger_than_the_median(sizes, half):
+    """As for requests, the median of an even number is the smaller of the two in the middle."""
+    assert profile(Trace.from_blocks(range(len(sizes)), object_bytes=sizes))["object_bytes_median"] == half
+
+
 @pytest.mark.parametrize("given", [0, -1, 2.5, None])
 def test_numbers_of_windows_and_points_are_whole(given):
     trace = Trace.from_blocks([1, 2, 1], time=[0, 1, 2])

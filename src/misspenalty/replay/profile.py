@@ -69,7 +69,7 @@ def profile(trace: Trace) -> dict[str, Any]:
         "references_per_s": None if per_s is None else n * per_s,
         "mb_per_s": None if per_s is None else moved / (1 << 20) * per_s,
         "object_bytes_mean": None if size is None else float(size.mean()),
-        "object_bytes_median": None if size is None else int(np.sort(size)[len(size) // 2]),
+        "object_bytes_median": None if size is None else int(np.sort(size)[(len(size) - 1) // 2]),
         "object_bytes_max": None if size is None else int(size.max()),
         "sequential_share": sequential / n,
         "used_once_share": used_once / trace.blocks,
