@@ -155,6 +155,11 @@ def test_prompts_are_read_back(tmp_path_factory, drawn, power):
     assert [*zip(read.time[2:], read.input_tokens[2:], map(list, parts), strict=True)] == expected
 
 
+def test_times_since_1970_keep_their_digits(tmp_path):
+    path = write(tmp_path, *(line(time) for time in (1700000000.123, 1700000000.456, 1700000001)))
+    assert read_prompts(path).time.tolist() == [0, 333_000_000, 877_000_000]
+
+
 def test_seconds_and_a_given_size(tmp_path):
     path = write(tmp_path, line(0, 33, 1, [1, 2, 3]), line(1.5, 33, 1, [1, 2]))
     read = read_prompts(path, unit="s", block_tokens=16)

@@ -10,6 +10,7 @@ another size; sessions of agents come without times. KVCache.AI's simulator (kvc
 common prefix instead of hashes, is not read, because we found no public definition of it.
 """
 
+import decimal
 import functools
 import json
 import os
@@ -262,6 +263,8 @@ def _since_first(times, unit, path):
     if times[-1] > LONGEST_TIME // UNITS[unit]:
         expected = f"at most {LONGEST_TIME // UNITS[unit]} {unit}"
         raise InputError(f"timestamp {times[-1]} is out of range", path=path, expected=expected)
+    if any(isinstance(time, float) for time in times):
+        times = [decimal.Decimal(repr(time)) for time in times]  # differences of floats since 1970 are not exact
     return np.array([round((time - times[0]) * UNITS[unit]) for time in times], np.int64)
 
 
