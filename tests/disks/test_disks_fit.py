@@ -48,6 +48,14 @@ def test_the_fit_predicts_the_held_out_half(fitted):
     assert fitted.held_out["demerit_ms"] < 0.05 * fitted.held_out["mean_measured_ms"]
 
 
+@pytest.mark.parametrize("name", ["cheetah9lp", "ibm18es"])
+def test_reads_after_buffered_writes_do_not_hide_the_speed(name):
+    """These drives complete writes in their memory, and a read soon after one waits until it is on the medium."""
+    kind = disks.load(name)
+    assert kind.data["cache"]["write_behind"]
+    assert media_curve(timed(name), kind.blocks).rpm == pytest.approx(kind.data["mechanics"]["rpm"], rel=0.06)
+
+
 @pytest.mark.parametrize("name", DEMERITS)
 def test_measured_drives(name, shared_traces):
     found = fit(read_requests(shared_traces / "drives" / f"{name}.trace"), name)

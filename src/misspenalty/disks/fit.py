@@ -4,7 +4,8 @@ A host can only see when a request was issued and when it completed. The fit ass
 (Ruemmler and Wilkes, An introduction to disk drive modeling, IEEE Computer 27(3), 1994):
 
 1. *Media reads* begin far from the end of the previous request and are not cache hits. Their service time is overhead,
-   seek, rotational wait and transfer; the wait is uniformly distributed over a revolution.
+   seek, rotational wait and transfer; the wait is uniformly distributed over a revolution. If reads that follow a
+   write are slower, they are left out: they wait until a buffered write is on the medium.
 2. *Rotation* follows from the spread of the media reads' service times about the curve of step 3; if a standard
    spindle speed is near, that is used.
 3. *Seek curve, overhead, zones* come from one robust fit (`scipy.optimize.least_squares`) of a sum: overhead, half a
@@ -32,6 +33,8 @@ from misspenalty.errors import ParameterError
 LEAST = 200  # fewest media reads for a meaningful fit
 SPEEDS = (3600, 4500, 5400, 7200, 10_000, 12_000, 15_000)  # revolutions per minute of drives that were sold
 NEAR = 0.06  # a speed that differs from a standard one by less than this share is replaced by the latter
+TAILS = (0.03, 0.97)  # quantiles between which times spread by 0.94 of a revolution
+HELD_UP = 1.1  # factor between the slow reads after a write and other slow reads above which writes hold up reads
 ZONES = 8
 HEADS = 4
 STEPS = 150  # maximum number of simulations in the last step
@@ -144,6 +147,11 @@ def media_curve(requests: Requests, blocks: int) -> Curve:
             f"of the reads in the first half, {np.count_nonzero(media)} begin far from the end of the previous request;"
             f" a fit needs {LEAST}"
         )
+    alone = media & ~np.concatenate([[True], write[:-1]])
+    after = media & ~alone
+    if np.count_nonzero(alone) >= LEAST and after.any():
+        slow, usual = (np.quantile(requests.measured[part], TAILS[1]) for part in (after, alone))
+        media = alone if slow > HELD_UP * usual else media
     x, n, s = distance[media] / blocks, count[media].astype(float), requests.measured[media]
     if not np.median(s) > 0:
         raise ParameterError(
@@ -167,7 +175,7 @@ def media_curve(requests: Requests, blocks: int) -> Curve:
         f_scale=scale / 4,
     ).x
     rest = s - times(found)
-    spread = np.quantile(rest, [0.03, 0.97])
+    spread = np.quantile(rest, TAILS)
     period = (spread[1] - spread[0]) / 0.94
     if not 0.6 <= period <= 1000:
         raise ParameterError(
