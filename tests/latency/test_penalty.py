@@ -240,6 +240,18 @@ def test_times_count_from_the_first_request(first, speed):
     assert got["mean_us"] == {1: 4 + 2 + 0 + 0, 2: 4 + 3 + 2 + 1, 32: 16 - 6 * 2 / 32}[speed] * 250
 
 
+@pytest.mark.parametrize("first", [-(10**9), 0, 1_700_000_000 * 10**9, -(2**63)])
+def test_times_may_begin_anywhere(first):
+    """Requests 0.5 s apart never wait for each other, whether they are timed from the first, the last or 1970."""
+    trace = Trace.from_blocks([1, 1, 1], time=[first, first + 5 * 10**8, first + 10**9])
+    row = only(misspenalty.penalty(trace, "lru", 1, "1ms"))
+    assert (row.misses, row.delayed_hits, row.hits) == (1, 0, 2)
+    late = Trace.from_blocks([1, 1], time=[-(2**63), 2**63 - 1])
+    with pytest.raises(ParameterError, match=r"arrives after 1.84e\+10 s"):
+        misspenalty.penalty(late, "lru", 1, "1ms")
+    assert only(misspenalty.penalty(late, "lru", 1, "1ms", speed=1e6)).hits == 1
+
+
 def test_layouts():
     drive = disks.load("hp97560")
     far = Trace.from_blocks([5, 2**60, 7], time=[0, 0, 0])
