@@ -11,6 +11,7 @@ import pytest
 
 from misspenalty import InputError, ParameterError, Trace, hit_ratio_curve, open_trace, simulate
 
+DAY = 86_400 * 10**9  # ns
 COLUMNS = {
     "Timestamp (us)": [5, 10, 30],
     "Op": ["GET", "SET", "get"],
@@ -225,3 +226,32 @@ def test_a_reading_counts_what_was_sorted_and_which_sizes_changed(opened):
     made = Trace.from_table(columns, order="time").reading
     assert (made.earlier, made.size_changes) == (read.earlier, read.size_changes) == (1, 1)
     assert "sorted by time, as 1 of 3 requests came earlier" in "; ".join(made.changes)
+
+
+def test_a_named_index_is_a_column_unless_a_column_has_its_role(tmp_path):
+    when = pd.to_datetime(["2026-01-01", "2026-01-02"]).rename("time")
+    frame = pd.DataFrame({"key": ["a", "b"]}, index=when)
+    frame.to_parquet(tmp_path / "same.parquet")
+    assert Trace.from_table(frame).time.tolist() == open_trace(tmp_path / "same.parquet").time.tolist() == [0, DAY]
+    levels = pd.MultiIndex.from_tuples([("a", "R"), ("b", "W")], names=["key", "op"])
+    assert Trace.from_table(pd.DataFrame(index=levels)).write.tolist() == [False, True]
+    numbered = pd.DataFrame({"key": [7, 8], "time_ms": [0, 1]}, index=pd.Index([5, 6], name="id"))
+    assert Trace.from_table(numbered).address.tolist() == [7, 8]
+    assert Trace.from_table(numbered, columns="block=id").address.tolist() == [5, 6]
+    assert Trace.from_table(numbered.set_index(when)).time.tolist() == [0, 10**6]
+
+
+def test_an_array_of_records_is_a_table():
+    records = np.array([(5, 7, 10), (6, 8, 20), (8, 7, 10)], [("time", "<u4"), ("key", ">u8"), ("size", "<u4")])
+    for each in (records, records.view(np.recarray)):
+        trace = Trace.from_table(each)
+        assert trace.to_pandas().to_numpy().tolist() == [[7, 0, 10], [8, 1, 20], [7, 3, 10]]
+    assert simulate(records, "lru", 2).hits == 1
+
+
+@pytest.mark.parametrize("make", [dict, pd.DataFrame])
+def test_numbers_may_have_the_bytes_of_other_machines(make):
+    columns = {"block": np.arange(3).astype(">i4"), "time": np.arange(3).astype(">f8")}
+    trace = Trace.from_table(make(columns))
+    assert (trace.address.tolist(), trace.time.tolist()) == ([0, 1, 2], [0, 1, 2])
+    assert columns["block"].dtype == ">i4"

@@ -7,7 +7,7 @@ timestamps; columns without a role are not used.
 import dataclasses
 import decimal
 import numbers
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ from misspenalty.traces.source import Source, expand
 from misspenalty.traces.table import OF_TEXT, Table
 from misspenalty.traces.time_units import compact_date, epoch_unit, stated_unit
 from misspenalty.traces.values import TextKeysError, is_text
-from misspenalty.traces.vocabulary import TIMES, Roles
+from misspenalty.traces.vocabulary import EXCLUSIVE, PLACES, TIMES, Roles, meaning
 
 BATCH = 1 << 20  # rows at a time
 
@@ -134,8 +134,15 @@ def _requests(
         before += len(batch)
 
 
-def as_arrow(source: Any) -> pa.Table:
-    """Return a pandas or polars frame, an Arrow table or batch, or a dict of columns as an Arrow table.
+def as_arrow(source: Any, named: Collection[str] = ()) -> pa.Table:
+    """Return a pandas or polars frame, an Arrow table or batch, a dict of columns or an array of records as an Arrow
+    table.
+
+    Parameters
+    ----------
+    source : object
+    named : collection of str
+        Names of columns that are read whatever their roles.
 
     Raises
     ------
@@ -148,11 +155,13 @@ def as_arrow(source: Any) -> pa.Table:
             return pa.Table.from_batches([source])
         if isinstance(source, pa.Table):
             return source
+        if isinstance(source, np.ndarray) and source.dtype.names:
+            source = {name: source[name] for name in source.dtype.names}
         if isinstance(source, dict):
             return pa.table({str(name): _array(column) for name, column in source.items()})
         if hasattr(source, "to_arrow"):
             return source.to_arrow()
-        return pa.Table.from_pandas(source, preserve_index=False)
+        return _of_pandas(source, named)
     except OverflowError as error:
         raise ParameterError(f"the numbers of a column need more than 64 bits ({error}); give them as text") from error
     except (pa.ArrowException, TypeError, ValueError, AttributeError) as error:
@@ -164,10 +173,43 @@ def as_arrow(source: Any) -> pa.Table:
 
 def _array(column: Any) -> pa.Array:
     """Return a column as an Arrow array, which is unsigned if a whole number is above 2**63 - 1."""
+    if _swapped(column):
+        column = np.asarray(column).astype(column.dtype.newbyteorder("="))
     try:
         return pa.array(column)
     except OverflowError:
         return pa.array(column, pa.uint64())
+
+
+def _swapped(column: Any) -> bool:
+    """Return whether the bytes of a column's numbers are in the order of other machines, which Arrow does not read."""
+    dtype = getattr(column, "dtype", None)
+    return isinstance(dtype, np.dtype) and not dtype.isnative
+
+
+def _of_pandas(frame: Any, named: Collection[str]) -> pa.Table:
+    """Return a pandas frame as an Arrow table; a named level of its index is a column unless a column has its role.
+
+    A level that is among the names in `named` is a column in any case.
+    """
+    swapped = [place for place in range(frame.shape[1]) if _swapped(frame.iloc[:, place])]
+    frame = frame.copy(deep=False) if swapped else frame
+    for place in swapped:
+        frame.isetitem(place, frame.iloc[:, place].astype(frame.dtypes.iloc[place].newbyteorder("=")))
+    made = pa.Table.from_pandas(frame, preserve_index=False)
+    columns = dict(zip(made.column_names, made.columns, strict=True))
+    taken = {_kind(name) for name in columns}
+    for place, name in enumerate(frame.index.names):
+        new = name is not None and str(name) not in columns
+        if new and (str(name) in named or _kind(str(name)) not in taken):
+            columns[str(name)] = _array(frame.index.get_level_values(place))
+    return pa.table(columns)
+
+
+def _kind(name: str) -> tuple[str, ...]:
+    """Return the role that a column's name implies, with the roles that exclude it; the name itself if it has none."""
+    role = (meaning(name) or (f"column {name}",))[0]
+    return next((group for group in (PLACES, *EXCLUSIVE) if role in group), (role,))
 
 
 def references(source: Any, block_bytes: int, **options: Any) -> dict[str, Any]:
@@ -177,7 +219,8 @@ def references(source: Any, block_bytes: int, **options: Any) -> dict[str, Any]:
     """
     if odd := next((each for each in options if each in OF_TEXT), None):
         raise ParameterError(f"{odd} applies only to text files, not to tables in memory; leave it out")
-    table, rows = Table().changed(**options), as_arrow(source)
+    table = Table().changed(**options)
+    rows = as_arrow(source, [name for names in table.columns.values() for name in names])
     try:
         found = _references(table, rows, block_bytes)
     except TextKeysError:
