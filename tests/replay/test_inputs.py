@@ -1,5 +1,7 @@
 """simulate, hit_ratio_curve and stack_distances accept the stated traces, policies and sizes, and refuse others."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -110,6 +112,44 @@ def test_masked_values_are_not_data():
     with pytest.raises(ParameterError, match="requests: 1 of 3 values are masked"):
         delayed_hits(masked, "lru", 1, 1)
     assert simulate(np.ma.masked_array([1, 2, 1]), "lru", 2).hits == 1
+
+
+def test_a_block_size_of_numpy_does_not_overflow(tmp_path):
+    """As a number of 16 bits, 100 blocks of 512 bytes would be -14336 bytes."""
+    trace = Trace.from_table({"block": np.arange(100)}, block_bytes=np.int16(512))
+    assert trace.footprint_bytes == 51_200 and type(trace.block_bytes) is int
+    trace.save(tmp_path / "saved")
+    assert open_trace(tmp_path / "saved").blocks == 100
+
+
+def test_a_name_is_text_or_a_path(tmp_path):
+    trace = Trace.from_blocks([1, 2], name=Path("traces/mine.csv"))
+    trace.save(tmp_path / "saved")
+    assert trace.name == open_trace(tmp_path / "saved").name == str(Path("traces/mine.csv"))
+    assert hit_ratio_curve(trace, "lru").plot().axes[0].get_title("left").startswith(trace.name)
+    for odd in (None, 5, b"mine", "x" * 4097):
+        with pytest.raises(ParameterError, match=r"name is .*; expected text of at most 4096 characters"):
+            Trace.from_blocks([1, 2], name=odd)
+
+
+def test_a_list_of_numbers_of_64_bits_stays_whole():
+    """NumPy makes floats of a list with numbers below and above 2**63."""
+    high = 2**64 - 1
+    assert Trace.from_blocks([high, 1, high - 1]).address.tolist() == [high, 1, high - 1]
+    assert simulate((high, 1, high), "lru", 2).hits == delayed_hits([high, 1, high], "lru", 2, 1).hits == 1
+    with pytest.raises(ParameterError, match="object_bytes is 9223372036854775808 at position 0"):
+        Trace.from_blocks([1, 2], object_bytes=[2**63, 1])
+    with pytest.raises(ParameterError, match="blocks are of type float64"):
+        Trace.from_blocks([high, -1])
+
+
+def test_rows_of_different_lengths_are_reported():
+    with pytest.raises(ParameterError, match=r"blocks: .*; expected one value per entry"):
+        Trace.from_blocks([[1], [2, 3]])
+
+
+def test_a_range_is_a_trace():
+    assert simulate(range(5), "lru", 2) == simulate(list(range(5)), "lru", 2)
 
 
 def test_a_time_above_63_bits_is_refused():

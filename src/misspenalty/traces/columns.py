@@ -1,11 +1,17 @@
 """Define the columns of a trace, with their names and types, and check their values."""
 
+import contextlib
+import numbers
+import os
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 
-from misspenalty.errors import ParameterError, check_whole
+from misspenalty.errors import ParameterError, check_whole, is_number
 
 LARGEST_BLOCK = 1 << 30  # bytes
+LONGEST_NAME = 4096  # characters of a trace's name
 LARGEST_VALUE = (1 << 63) - 1  # largest time, ns, and largest size, bytes
 LARGEST_TOTAL = 1 << 62  # bytes of all references, or of all objects
 COLUMNS: dict[str, type] = {
@@ -48,13 +54,38 @@ def as_column(values: ArrayLike, name: str, dtype: type, kinds: str) -> np.ndarr
 
 
 def unmasked(values: ArrayLike, name: str) -> np.ndarray:
-    """Return `values` as an array; raise a `ParameterError` if some are masked, as the mask would be lost."""
+    """Return `values` as an array; raise a `ParameterError` if some are masked, as the mask would be lost, or if they
+    are rows of different lengths.
+
+    Whole numbers of which some need 64 bits without a sign stay whole; NumPy would round them to floats.
+
+    Examples
+    --------
+    >>> unmasked([2**63 + 1, 1], "blocks")
+    array([9223372036854775809,                   1], dtype=uint64)
+    """
     if isinstance(values, np.ma.MaskedArray) and (masked := int(np.ma.getmaskarray(values).sum())):
         raise ParameterError(
             f"{name}: {masked} of {values.size} values are masked; leave them out (values.compressed()) or fill them"
             " (values.filled(…))"
         )
-    return np.asarray(values)
+    try:
+        made = np.asarray(values)
+    except ValueError as error:
+        raise ParameterError(f"{name}: {error}; expected one value per entry") from error
+    given = list(values) if made.dtype.kind == "f" and isinstance(values, list | tuple) else []
+    if given and all(is_number(value) and isinstance(value, numbers.Integral) for value in given):
+        with contextlib.suppress(OverflowError):  # a number below 0, which the caller refuses
+            made = np.array(given, np.uint64)
+    return made
+
+
+def check_name(what: str, name: Any) -> str:
+    """Return a trace's name, which may be a path, as text; raise a `ParameterError` if it is none, or too long."""
+    text = os.fspath(name) if isinstance(name, os.PathLike) else name
+    if not isinstance(text, str) or len(text) > LONGEST_NAME:
+        raise ParameterError(f"{what} is {name!r:.60}; expected text of at most {LONGEST_NAME} characters")
+    return str(text)
 
 
 def check_block(block_bytes: int) -> int:

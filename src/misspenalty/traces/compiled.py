@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from misspenalty.errors import InputError, ParameterError, check_whole
 from misspenalty.io.files import temporary_folder
 from misspenalty.traces._compile import new_blocks
-from misspenalty.traces.columns import BY_BLOCK, COLUMNS, check_block
+from misspenalty.traces.columns import BY_BLOCK, COLUMNS, LONGEST_NAME, check_block
 from misspenalty.traces.compression import check_path, unreadable
 from misspenalty.traces.meta import META, VERSION, RequestSizes, checksum, meta_checksum, write_meta
 from misspenalty.traces.numbering import CHUNK, Numbering
@@ -35,7 +35,6 @@ LONGEST_REQUEST = 1 << 18  # blocks; a longer request is treated as a damaged li
 ALWAYS = 10_000_000  # references that any file may contain
 PER_BYTE = 100  # further references allowed per byte of the file as it is stored
 LOADED = 1 << 30  # size in bytes up to which a compiled trace is read into memory; larger ones are mapped
-LONGEST_NAME = 4096  # characters of a trace's name
 
 TraceLike: TypeAlias = Trace | str | os.PathLike[str] | ArrayLike
 
@@ -47,7 +46,7 @@ def as_trace(source: TraceLike) -> Trace:
     ----------
     source : Trace, path-like, array of integers or table
         A trace, the path of a raw or compiled one, block addresses as in `Trace.from_blocks`, or a data frame,
-        an Arrow table or a dict of columns as in `Trace.from_table`.
+        an Arrow table, an array of records or a dict of columns as in `Trace.from_table`.
 
     Raises
     ------
@@ -61,7 +60,9 @@ def as_trace(source: TraceLike) -> Trace:
     elif not isinstance(source, Trace):
         if isinstance(source, dict) or hasattr(source, "columns"):
             return Trace.from_table(source)
-        if not isinstance(source, list | tuple | np.ndarray) and not hasattr(source, "__array__"):
+        if isinstance(source, np.ndarray) and source.dtype.names:
+            return Trace.from_table(source)
+        if not isinstance(source, list | tuple | range | np.ndarray) and not hasattr(source, "__array__"):
             raise ParameterError(
                 f"trace is of type {type(source).__name__}; expected a Trace, a path, an array of block addresses, or a"
                 " table"

@@ -19,6 +19,7 @@ from misspenalty.traces.columns import (
     OPTIONAL,
     as_column,
     check_block,
+    check_name,
     object_sizes,
     unmasked,
 )
@@ -168,8 +169,9 @@ class Trace:
 
         Parameters
         ----------
-        table : DataFrame, pyarrow.Table, RecordBatch or dict
-            A pandas or polars frame, an Arrow table, or a dict of columns. Keys may be numbers or text.
+        table : DataFrame, pyarrow.Table, RecordBatch, dict or array of records
+            A pandas or polars frame, an Arrow table, a dict of columns, or a NumPy array with fields. Keys may be
+            numbers or text. A named level of a pandas index is a column, too, unless a column has its name or role.
         columns : dict or str, optional
             Column of each role, ``{"block": "key"}`` or ``"block=key"``, with the roles of
             `misspenalty.traces.vocabulary`; other columns have the roles that their names imply, as in a file.
@@ -271,6 +273,8 @@ class Trace:
         return pa.table(self.to_numpy())
 
     def __post_init__(self) -> None:
+        for what in ("name", "format"):
+            object.__setattr__(self, what, check_name(what, getattr(self, what)))
         for column, dtype in COLUMNS.items():
             values = getattr(self, column)
             if values is None and column in OPTIONAL:
@@ -289,7 +293,7 @@ class Trace:
                 values = np.ascontiguousarray(unmasked(values, f"trace {self.name}: column {column}"))
                 object.__setattr__(self, column, values)
             values.flags.writeable = False  # cached counts stay valid, since the arrays cannot change
-        check_block(self.block_bytes)
+        object.__setattr__(self, "block_bytes", check_block(self.block_bytes))  # NumPy's integers overflow
         self._check_sizes()
 
     def _check_sizes(self) -> None:
