@@ -128,6 +128,16 @@ def test_columns_of_different_lengths_and_impossible_times_are_refused():
             Requests(*plain, measured)
 
 
+def test_masked_requests_and_rows_of_different_lengths_are_reported():
+    masked = np.ma.masked_array([0, 800], mask=[False, True])
+    with pytest.raises(ParameterError, match="lbn: 1 of 2 values are masked"):
+        Requests(masked, [8, 8], [0, 0], [0, 0])
+    with pytest.raises(ParameterError, match="measured: 1 of 2 values are masked"):
+        Requests([0, 800], [8, 8], [0, 0], [0, 0], masked)
+    with pytest.raises(ParameterError, match=r"count: .*; expected one value per entry"):
+        Requests([0, 800], [[8], [8, 8]], [0, 0], [0, 0])
+
+
 def test_too_little_is_refused():
     few = timed("hp97560", 300)
     with pytest.raises(ParameterError, match="begin far from the end of the previous request; a fit needs 200"):
@@ -143,6 +153,15 @@ def test_too_little_is_refused():
         fit(Requests(instant.lbn, instant.count, instant.write, instant.delay, np.zeros(1000)))
     with pytest.raises(ParameterError, match=r"blocks is 10; the requests reach up to \d+"):
         fit(few, blocks=10)
+
+
+def test_the_size_of_a_drive_may_be_a_number_of_numpy():
+    asked = timed("hp97560", 1000)
+    blocks = disks.load("hp97560").blocks
+    assert fit(asked, heads=np.int64(4), blocks=np.int64(blocks)).fitted == fit(asked, blocks=blocks).fitted
+    for odd in ({"heads": 4.5}, {"blocks": "all"}, {"heads": 0}):
+        with pytest.raises(ParameterError, match="expected a whole number from 1 to"):
+            fit(asked, **odd)
 
 
 def test_the_command_writes_a_description(tmp_path, capsys):

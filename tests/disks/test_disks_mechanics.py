@@ -1,5 +1,8 @@
 """The mechanics of drives agree with closed formulas and published values."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 from reference import drive_layout as reference_layout
@@ -7,6 +10,7 @@ from reference import drive_layout as reference_layout
 from misspenalty import disks
 from misspenalty.disks.drive._replay import as_they_arrive, one_by_one
 from misspenalty.disks.drive.slices import cut
+from misspenalty.disks.requests import Requests, replay
 from misspenalty.errors import ParameterError
 
 
@@ -53,6 +57,31 @@ def test_the_components_of_a_request_add_up_to_its_time():
         record = drive.service(now, lbn, count, write)
         assert sum(record[name] for name in disks.COMPONENTS) == record["done"] - now
         now = record["done"] + 1000
+
+
+@pytest.mark.parametrize("name", ["hp97560", "dc_p3700"])
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda kind: pickle.loads(pickle.dumps(kind))])
+def test_descriptions_can_be_copied_and_sent_to_other_processes(name, copied):
+    kind = disks.load(name)
+    again = copied(kind)
+    requests = Requests([0, 800, 9000], [8, 16, 8], [False, True, False], [0, 5, 0])
+    assert (again.name, again.path, again.blocks) == (kind.name, kind.path, kind.blocks)
+    assert replay(again, requests).simulated.tolist() == replay(kind, requests).simulated.tolist()
+
+
+def test_a_changed_value_may_be_of_numpy_or_a_tuple():
+    kind = disks.load("hp97560")
+    plain = kind.replace({"mechanics.rpm": 5400, "mechanics.seek": {"table_ms": [[1, 1.5], [100, 5.0]]}})
+    table = ([1, 1.5], np.array([100, 5.0]))
+    assert kind.replace({"mechanics.rpm": np.int16(5400), "mechanics.seek": {"table_ms": table}}).data == plain.data
+    ahead = disks.load("cheetah9lp").replace({"cache.write_behind": np.False_})
+    assert ahead.data["cache"]["write_behind"] is False
+
+
+@pytest.mark.parametrize("turned", ["half", 1, -0.5, None])
+def test_an_impossible_rotation_is_refused(turned):
+    with pytest.raises(ParameterError, match="expected a share of a revolution"):
+        disks.load("hp97560").drive(turned=turned)
 
 
 def test_times_that_go_back_are_refused():

@@ -27,8 +27,8 @@ import numpy as np
 from scipy.optimize import least_squares, minimize
 
 from misspenalty.disks.drive.description import Description, check
-from misspenalty.disks.requests import Requests, replay
-from misspenalty.errors import ParameterError
+from misspenalty.disks.requests import LARGEST, Requests, replay
+from misspenalty.errors import ParameterError, check_whole
 
 LEAST = 200  # fewest media reads for a meaningful fit
 SPEEDS = (3600, 4500, 5400, 7200, 10_000, 12_000, 15_000)  # revolutions per minute of drives that were sold
@@ -93,11 +93,10 @@ def fit(requests: Requests, name: str = "fitted", heads: int = HEADS, blocks: in
     if not len(requests.lbn):
         raise ParameterError("there are no requests to fit a drive to")
     highest = int((requests.lbn + requests.count).max())
-    blocks = highest if blocks is None else blocks
+    blocks = highest if blocks is None else _whole("blocks", blocks, LARGEST)
     if blocks < highest:
         raise ParameterError(f"blocks is {blocks}; the requests reach up to {highest}")
-    if not 1 <= heads <= 64:
-        raise ParameterError(f"heads is {heads}; expected 1 to 64")
+    heads = _whole("heads", heads, 64)
     half = len(requests) // 2
     known, other = _part(requests, slice(None, half)), _part(requests, slice(half, None))
     curve = media_curve(known, blocks)
@@ -110,6 +109,11 @@ def fit(requests: Requests, name: str = "fitted", heads: int = HEADS, blocks: in
     cache = min(trials, key=trials.get)
     kind = drive(_moved(lambda parameters: drive(parameters, cache), start, known), cache)
     return FittedDrive(kind, replay(kind, known).row(), replay(kind, other).row())
+
+
+def _whole(what, value, most):
+    """Return a whole number from 1 to `most` as an int; a float may hold it, too."""
+    return check_whole(what, int(value) if isinstance(value, float) and value.is_integer() else value, 1, most)
 
 
 def _part(requests, part):

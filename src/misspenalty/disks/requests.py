@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from misspenalty.errors import InputError, ParameterError
+from misspenalty.traces.columns import unmasked
 
 MOST_BYTES = 4 << 30
 LARGEST = 2**53  # a float holds every whole number up to here
@@ -33,7 +34,8 @@ class Requests:
     ------
     ParameterError
         The columns differ in length, a measured time is not a finite number from 0 on, or another column is not
-        one-dimensional or has values that its type cannot hold; columns of other types are converted.
+        one-dimensional or has values that are masked or that its type cannot hold; columns of other types are
+        converted.
     """
 
     lbn: np.ndarray
@@ -44,7 +46,7 @@ class Requests:
 
     def __post_init__(self):
         for name, dtype in TYPES.items():
-            given = np.asarray(getattr(self, name))
+            given = unmasked(getattr(self, name), name)
             try:
                 with np.errstate(invalid="ignore"):
                     made = np.ascontiguousarray(given, dtype)
@@ -67,7 +69,7 @@ class Requests:
 
 def _times(measured, number):
     """Return measured service times as float64 after checking them: one per request, finite and not negative."""
-    times = np.asarray(measured)
+    times = unmasked(measured, "measured")
     if times.shape != (number,) or times.dtype.kind not in "iuf" or not (np.isfinite(times) & (times >= 0)).all():
         raise ParameterError(f"measured is wrong; expected one time per request, {number} finite numbers from 0 ms on")
     return np.ascontiguousarray(times, np.float64)

@@ -13,7 +13,7 @@ from misspenalty.disks.drive import layout
 from misspenalty.disks.drive._drive import Drive
 from misspenalty.disks.drive._mechanics import Mechanics
 from misspenalty.disks.drive._replay import one_by_one
-from misspenalty.errors import InputError, ParameterError, check_choice, did_you_mean
+from misspenalty.errors import InputError, ParameterError, check_choice, did_you_mean, is_number
 from misspenalty.io.documents import read_yaml, worst_error
 from misspenalty.io.plugins import add_plugins
 
@@ -41,6 +41,10 @@ class Kind:
         self.data = data
         self.name, self.model, self.path = data["name"], data["model"], path
 
+    def __reduce__(self):
+        """Return how a copy, or another process, makes the description again, as its tables cannot be copied."""
+        return type(self), (self.data, self.path)
+
     @property
     def gigabytes(self):
         """Size in units of 10^9 bytes, in which drives are sold."""
@@ -48,6 +52,8 @@ class Kind:
 
     def replace(self, changes):
         """Return this kind with values replaced, by dotted key: ``replace({"mechanics.head_switch_ms": 1.6})``.
+
+        NumPy's numbers and arrays, and tuples, stand for plain numbers and lists.
 
         Raises
         ------
@@ -66,7 +72,7 @@ class Kind:
                 raise ParameterError(
                     f"{key!r} is not a key of a drive's description; see data/drives/{SCHEMAS[self.data['kind']]}"
                 )
-            place[last] = value
+            place[last] = _plain(value)
         return type(self)(check(data, self.path), self.path)
 
     def decisions(self):
@@ -145,8 +151,13 @@ class Description(Kind):
         turned : float
             Rotation of the platters at time 0, revolutions, from 0 to less than 1; it differs between the drives of an
             array, whose spindles are not synchronised.
+
+        Raises
+        ------
+        ParameterError
+            A value is invalid.
         """
-        if not 0 <= turned < 1:
+        if not is_number(turned) or not 0 <= turned < 1:
             raise ParameterError(f"turned {turned}: expected a share of a revolution, 0 to less than 1")
         return Drive(self.mechanics, self.settings, scheduler, depth, round(turned * self.mechanics.revolution_ns))
 
@@ -303,6 +314,14 @@ def check(data, path=None):
     for place in _strange(data):
         raise InputError(f"{place}: not a finite number", path=path)
     return _filled(data, _schema(kind))
+
+
+def _plain(value):
+    """Return a value as YAML would have it: numbers and lists in place of NumPy's scalars and arrays, and of tuples."""
+    value = value.tolist() if hasattr(value, "tolist") else value
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _strange(data, place=""):
