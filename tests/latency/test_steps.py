@@ -74,6 +74,10 @@ def test_invariants(steps, size, z, policy):
         assert got.misses >= misspenalty.delayed_hits(np.array(steps, np.int64), "opt", size, 1).misses
 
 
+def test_a_policy_is_found_in_upper_case():
+    assert misspenalty.delayed_hits([1, 1], "LRU_MAD", 1, 2) == misspenalty.delayed_hits([1, 1], "lru_mad", 1, 2)
+
+
 def test_the_longest_fetch_is_counted():
     assert counts(misspenalty.delayed_hits([3, -1, 3], "lru", 1, 2**31 - 1)) == (0, 1, 1, 2 * (2**31 - 1) - 2)
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from reference.behind import BehindReference
 
 from misspenalty import ParameterError, Trace, hit_ratio_curve, simulate
+from misspenalty.cli.arguments import parse_prefetch
 from misspenalty.cli.main import main
 from misspenalty.policies import find_policy, libcachesim
 from misspenalty.policies.track_cache import ASYNCHRONOUS, DEMAND, SYNCHRONOUS
@@ -331,6 +332,13 @@ def test_prefetching_serves_a_scan():
     table = hit_ratio_curve(trace, "lru", [20, 100, 1000], prefetch="sequential", threads=2)
     assert table["hits"].tolist() == [10_000 - 3] * 3
     assert hit_ratio_curve(trace, "lru", [10])["hits"].tolist() == [0]
+
+
+@pytest.mark.parametrize("settings", ["Sequential", {"kind": "SEQUENTIAL"}])
+def test_a_prefetcher_is_found_in_upper_case(settings):
+    trace = Trace.from_blocks(np.arange(1000))
+    assert simulate(trace, "lru", 100, prefetch=settings) == simulate(trace, "lru", 100, prefetch="sequential")
+    assert parse_prefetch("AMP:most=16") == parse_prefetch("amp:most=16")
 
 
 @pytest.mark.parametrize(

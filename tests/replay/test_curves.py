@@ -95,6 +95,14 @@ def test_real_trace_at_eight_sizes(shared_traces):
 # --- cold misses -----------------------------------------------------------------------------------------------------
 
 
+def test_a_curve_of_lru_takes_what_simulate_takes(tmp_path):
+    blocks = [1, 2, 1, 2]
+    Trace.from_blocks(blocks).save(tmp_path / "saved")
+    for trace in (blocks, np.array(blocks), {"block": blocks}, tmp_path / "saved"):
+        for sizes, hits in ((None, [0, 2]), (2, [2]), (np.array([2]), [2])):
+            assert curves.lru_curve(trace, sizes)["hits"].tolist() == hits
+
+
 def test_cold_misses_are_first_references_that_count():
     # 0 read, 1 written, 1 read, 0 written, 2 read: the read of 1 finds the block that the write loaded
     trace = Trace.from_blocks([0, 1, 1, 0, 2], [False, True, False, True, False])

@@ -10,9 +10,11 @@ from misspenalty import (
     InputError,
     ParameterError,
     Trace,
+    byte_hit_ratio_curve,
     delayed_hits,
     hit_ratio_curve,
     open_trace,
+    penalty,
     simulate,
     stack_distances,
 )
@@ -68,6 +70,19 @@ def test_what_is_not_a_trace_is_reported(trace, message):
     ):
         with pytest.raises(ParameterError, match=message):
             run()
+
+
+@pytest.mark.parametrize("form", [list, tuple, np.array, pd.Series])
+def test_policies_may_be_an_array(form):
+    """Tables of `hit_ratio_curve`, `penalty` and `byte_hit_ratio_curve` are for the same policies."""
+    policies = form(["LRU", "fifo"])
+    for table in (
+        simulate(BLOCKS, policies, 2),
+        hit_ratio_curve(BLOCKS, policies, 2),
+        penalty(BLOCKS, policies, 2, "1ms"),
+        byte_hit_ratio_curve(BLOCKS, policies, "8KB"),
+    ):
+        assert table["policy"].tolist() == ["lru", "fifo"]
 
 
 def test_a_missing_file_is_reported():

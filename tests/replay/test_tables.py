@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from misspenalty import Trace, hit_ratio_curve, penalty
+from misspenalty import Trace, byte_hit_ratio_curve, hit_ratio_curve, penalty
 from misspenalty.cli.main import main
 
 BLOCKS = Trace.from_blocks([1, 2, 1, 3, 1], name="mine")
@@ -16,6 +16,7 @@ OBJECTS = Trace.from_blocks([1, 2, 1, 3, 1], object_bytes=[10, 20, 10, 99, 10])
         (hit_ratio_curve(BLOCKS, ["lru", "opt"], [1, 2]), "Hit ratio (%)"),
         (hit_ratio_curve(BLOCKS, "lru"), "Hit ratio (%)"),
         (hit_ratio_curve(OBJECTS, ["lru", "gdsf"], ["30B", "80B"]), "Hit ratio (%)"),
+        (byte_hit_ratio_curve(OBJECTS, ["lru", "opt"], [30, 80]), "Hit ratio (%)"),
         (penalty(BLOCKS, "lru", [1, 2], "5ms", interval="1ms"), "Mean response time (ms)"),
     ],
 )

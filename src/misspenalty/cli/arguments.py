@@ -335,13 +335,14 @@ def parse_prefetch(text):
         The text has another form, or a setting has two values.
     """
     name, _, settings = text.partition(":")
-    if name.strip() not in sequential.KINDS:
+    name = name.strip().lower()
+    if name not in sequential.KINDS:
         raise ParameterError(
             f"--prefetch {text!r}; expected sequential or amp, with or without settings, as in"
             " sequential:degree=16,trigger=8"
         )
     given = parse_settings(settings.split(","), "--prefetch") if settings else {}
-    return given | {"kind": name.strip()}
+    return given | {"kind": name}
 
 
 def parse_settings(texts, option="--set"):

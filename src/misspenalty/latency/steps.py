@@ -82,7 +82,7 @@ def delayed_hits(requests, policy: str, cache_blocks: int, fetch_steps: int) -> 
     requests : array_like of int, shape (steps,)
         The object requested in each step, a number from 0 on; -1 marks a step without a request.
     policy : {"lru", "lru_mad", "arc", "arc_mad", "opt", "opt_mad"}
-        The policy; ``_mad`` marks the variants that rank by aggregate delay.
+        The policy, in upper or lower case; ``_mad`` marks the variants that rank by aggregate delay.
     cache_blocks : int
         Number of objects that fit into the cache.
     fetch_steps : int
@@ -111,14 +111,15 @@ def delayed_hits(requests, policy: str, cache_blocks: int, fetch_steps: int) -> 
     >>> outcome.hits, outcome.delayed_hits, outcome.misses, outcome.total_latency
     (1, 1, 1, 4)
     """
-    if not isinstance(policy, str) or policy not in POLICIES:
+    name = policy.strip().lower() if isinstance(policy, str) else policy
+    if not isinstance(name, str) or name not in POLICIES:
         raise ParameterError(f"unknown policy {policy!r} of the step model; known: {', '.join(POLICIES)}")
     capacity, z = (
         check_whole(name, value, 1, MAX_STEPS)
         for name, value in (("cache_blocks", cache_blocks), ("fetch_steps", fetch_steps))
     )
     objects, steps = _dense(requests)
-    return DelayedHits(policy, capacity, z, *_run(policy, steps, objects, capacity, z))
+    return DelayedHits(name, capacity, z, *_run(name, steps, objects, capacity, z))
 
 
 def _dense(requests):

@@ -91,7 +91,9 @@ def byte_hit_ratio_curve(
     rows = replay_bytes(
         opened, listed(policy), sizes, size_changes, writes, warm_up, workers, parameters, lambda references: None
     )
-    return as_table(rows)
+    from misspenalty.replay.tables import drawn  # imports pandas
+
+    return drawn(as_table(rows), "hit_ratio", opened)
 
 
 def as_table(results: Iterable[ByteResult]) -> pd.DataFrame:

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from misspenalty.errors import listed
 from misspenalty.io.later import pd
 from misspenalty.replay.sampling import (
     PARTS,
@@ -107,8 +108,8 @@ def stack_distances(trace: Trace | str | os.PathLike[str] | ArrayLike, *, writes
 
 
 def lru_curve(
-    trace: Trace,
-    cache_blocks: Sequence[int] | None = None,
+    trace: Trace | str | os.PathLike[str] | ArrayLike,
+    cache_blocks: int | Sequence[int] | None = None,
     *,
     writes: str = "count",
     warm_up: int = 0,
@@ -123,7 +124,7 @@ def lru_curve(
     trace, writes, warm_up
         As in `simulate`, except that ``writes="refresh"`` is impossible. Without `sample`, the results are exactly
         those of `simulate`.
-    cache_blocks : sequence of int, optional
+    cache_blocks : int or sequence of int, optional
         Cache sizes, blocks; by default every size from 1 to the footprint (with `sample`, every size that the sample
         can resolve).
     sample : float, optional
@@ -141,8 +142,10 @@ def lru_curve(
 
     Raises
     ------
+    InputError
+        The trace cannot be read.
     ParameterError
-        A parameter is invalid, or no counted reference is in the sample.
+        The trace or a parameter is invalid, or no counted reference is in the sample.
 
     Examples
     --------
@@ -150,8 +153,9 @@ def lru_curve(
     >>> lru_curve(Trace.from_blocks([1, 2, 1, 2]))["hits"].tolist()
     [0, 2]
     """
+    trace = as_trace(trace)
     warm_up = check_stack(trace, writes, warm_up)
-    sizes = None if cache_blocks is None else np.array([check_size(size) for size in cache_blocks], np.int64)
+    sizes = None if cache_blocks is None else np.array([check_size(size) for size in listed(cache_blocks)], np.int64)
     if sample is None:
         return _exact(trace, sizes, writes, warm_up, advance)
     rate, seed = check_sample(sample, sample_seed)

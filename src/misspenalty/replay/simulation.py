@@ -10,7 +10,7 @@ from typing import Any, TypeAlias, overload
 
 import numpy as np
 
-from misspenalty.errors import ParameterError, check_choice, check_flag
+from misspenalty.errors import ParameterError, check_choice, check_flag, listed
 from misspenalty.io.later import pd
 from misspenalty.io.threads import Job, check_threads, in_threads
 from misspenalty.policies.python_policy import PythonPolicy
@@ -59,7 +59,7 @@ def simulate(
     trace : Trace, path-like, array of integers or table
         From `open_trace`; the path of a trace; block addresses in order of reference; or a table as in
         `Trace.from_table`.
-    policy : str or type, or a list or tuple of these
+    policy : str or type, or a list, tuple or array of these
         Name of a policy, in upper or lower case (see `policies`), or a class with ``access(block)`` (see
         `misspenalty.policies.python_policy`). If there are several, each has its own cache.
     cache_blocks : int, float or str
@@ -289,9 +289,9 @@ def _replay_piece(piece: Piece, definition: Definition, size: int, writes: str, 
 def _policies(
     policy: Policy | Sequence[Policy], parameters: dict[str, Any]
 ) -> tuple[list[Definition], list[dict[str, Any]], bool]:
-    """Return the policies, the checked parameters of each, and whether `policy` is a list or tuple."""
-    several = isinstance(policy, list | tuple)
-    asked: list[Any] = list(policy) if isinstance(policy, list | tuple) else [policy]
+    """Return the policies, the checked parameters of each, and whether `policy` is a list, tuple or array."""
+    several = isinstance(policy, list | tuple) or getattr(policy, "ndim", 0) == 1
+    asked: list[Any] = listed(policy) if several else [policy]
     if not asked:
         raise ParameterError("no policy given")
     definitions = find_policies(asked)

@@ -63,8 +63,8 @@ def check(settings):
     Parameters
     ----------
     settings : mapping or str or None
-        A name in `KINDS`: "sequential", with a fixed degree, or "amp"; or settings by name, where ``kind`` names the
-        prefetcher ("sequential" if left out); None = no prefetching.
+        A name in `KINDS`, in upper or lower case: "sequential", with a fixed degree, or "amp"; or settings by name,
+        where ``kind`` names the prefetcher ("sequential" if left out); None = no prefetching.
 
     Returns
     -------
@@ -86,6 +86,7 @@ def check(settings):
         return None
     settings = {"kind": settings} if isinstance(settings, str) else settings
     kind = settings.get("kind", NAME) if isinstance(settings, Mapping) else settings
+    kind = kind.strip().lower() if isinstance(kind, str) else kind
     if not isinstance(kind, str) or kind not in KINDS:
         names = " or ".join(map(repr, KINDS))
         raise ParameterError(f"prefetch is {kind!r}; expected {names}, or settings by name")
