@@ -255,3 +255,11 @@ def test_numbers_may_have_the_bytes_of_other_machines(make):
     trace = Trace.from_table(make(columns))
     assert (trace.address.tolist(), trace.time.tolist()) == ([0, 1, 2], [0, 1, 2])
     assert columns["block"].dtype == ">i4"
+
+
+@pytest.mark.parametrize("kind", [bool, np.bool_])
+def test_truth_values_may_be_operations(kind):
+    meanings = {kind(True): "write", kind(False): "read"}
+    for column in ([True, False], ["True", "False"], [1, 0]):
+        trace = Trace.from_table({"key": ["a", "b"], "op": column}, operations=meanings)
+        assert trace.write.tolist() == [True, False]

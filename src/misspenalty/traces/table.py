@@ -208,7 +208,7 @@ def parse_operations(value: "str | dict[str, str]") -> dict[str, str]:
     if isinstance(value, str):
         pairs = [pair.rpartition("=")[::2] for pair in value.split(",")]
     elif isinstance(value, dict):
-        pairs = [(str(name), str(meaning)) for name, meaning in value.items()]
+        pairs = [(name, str(meaning)) for each, meaning in value.items() for name in _names(each)]
     else:
         raise ParameterError(f"operations is {value!r}; expected text such as GET=read,SET=write, or a dict")
     made: dict[str, str] = {}
@@ -221,6 +221,13 @@ def parse_operations(value: "str | dict[str, str]") -> dict[str, str]:
         if made.setdefault(name, meaning) != meaning:
             raise ParameterError(f"operations: {name} has two meanings, {made[name]} and {meaning}; expected one")
     return made
+
+
+def _names(operation: object) -> tuple[str, ...]:
+    """Return how a column shows an operation; a truth value is a digit in a column of such values."""
+    if type(operation).__name__ in ("bool", "bool_"):  # NumPy's bool, too
+        return str(operation), str(int(bool(operation)))
+    return (str(operation),)
 
 
 def _time_unit(value: object) -> str:
