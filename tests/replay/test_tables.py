@@ -1,10 +1,12 @@
 """Tables of results draw themselves, and are plain frames in every other respect."""
 
+import numpy as np
 import pandas as pd
 import pytest
 
-from misspenalty import Trace, byte_hit_ratio_curve, hit_ratio_curve, penalty
+from misspenalty import InputError, Trace, byte_hit_ratio_curve, hit_ratio_curve, penalty
 from misspenalty.cli.main import main
+from misspenalty.plotting import curve
 
 BLOCKS = Trace.from_blocks([1, 2, 1, 3, 1], name="mine")
 OBJECTS = Trace.from_blocks([1, 2, 1, 3, 1], object_bytes=[10, 20, 10, 99, 10])
@@ -45,6 +47,28 @@ def test_response_times_that_are_0_or_unknown_are_drawn(writes, warm_up):
 def test_an_axis_says_what_sizes_count(trace, sizes, label):
     for table in (hit_ratio_curve(trace, "lru", sizes), penalty(trace, "lru", sizes, "5ms")):
         assert table.plot().axes[0].get_xlabel() == label
+
+
+@pytest.mark.parametrize("kind", [np.int32, "Int32", "int64[pyarrow]", np.uint16])
+def test_sizes_of_any_type_are_drawn(kind):
+    """As a number of 32 bits, a million blocks would be -198,967,296 bytes."""
+    table = pd.DataFrame({"policy": "lru", "cache_blocks": [20_000, 40_000], "hit_ratio": [0.25, 0.5]})
+    made = table.astype({"cache_blocks": kind}).assign(hit_ratio=table["hit_ratio"].astype("Float32"))
+    line = curve.hit_ratio(made, 1 << 20).axes[0].lines[0]
+    assert (line.get_xdata().tolist(), line.get_ydata().tolist()) == ([20_000 << 20, 40_000 << 20], [25, 50])
+
+
+def test_ratios_that_are_missing_are_drawn():
+    table = hit_ratio_curve(Trace.from_blocks([1, 2], write=[True, True]), "lru", [1, 2])
+    assert curve.hit_ratio(table.convert_dtypes()).axes[0].get_ylim() == (0, 100)
+
+
+def test_sizes_in_blocks_are_drawn_next_to_others_in_bytes():
+    table = pd.concat([hit_ratio_curve(BLOCKS, "lru", [1, 2]), byte_hit_ratio_curve(BLOCKS, "fifo", ["4KB", "8KB"])])
+    lines = curve.hit_ratio(table, 4096).axes[0].lines
+    assert [line.get_xdata().tolist() for line in lines] == [[4096, 8192]] * 2
+    with pytest.raises(InputError, match="some rows have sizes in blocks, others in bytes; give block_bytes"):
+        curve.hit_ratio(table)
 
 
 def test_it_is_a_frame_for_everything_else():

@@ -5,11 +5,13 @@ from typing import Any
 import numpy as np
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
+from misspenalty.errors import InputError
 from misspenalty.plotting.style import COLUMN, need, new_figure, policy_lines, policy_order, styled
 from misspenalty.traces.trace import format_bytes
 
 MARKED = 40  # a line with more points is drawn without markers
 LOW = 50  # %: if all curves stay below this, the axis ends just above their maximum
+NUMBERS = ("cache_blocks", "cache_bytes", "hit_ratio", "hit_ratio_error", "mean_us")
 TICKS = 7  # maximum number of ticks on the axis of sizes
 LONGEST_NAME = 40  # characters; longer names of traces are cut in titles
 
@@ -36,7 +38,8 @@ def hit_ratio(table, block_bytes=None, title=None, counted="blocks"):
     Raises
     ------
     InputError
-        The table has no rows or lacks a column.
+        The table has no rows or lacks a column; or `block_bytes` is missing, and some sizes are in blocks, others in
+        bytes.
     """
     table, block_bytes = _by_size(table, block_bytes)
     need(table, ["policy", "cache_blocks", "hit_ratio"], "hit_ratio")
@@ -80,7 +83,8 @@ def response_time(table, block_bytes=None, title=None, counted="blocks"):
     Raises
     ------
     InputError
-        The table has no rows or lacks a column.
+        The table has no rows or lacks a column; or `block_bytes` is missing, and some sizes are in blocks, others in
+        bytes.
     """
     table, block_bytes = _by_size(table, block_bytes)
     need(table, ["policy", "cache_blocks", "device", "mean_us"], "response_time")
@@ -105,10 +109,21 @@ def response_time(table, block_bytes=None, title=None, counted="blocks"):
 
 
 def _by_size(table, block_bytes):
-    """Return the table with sizes in ``cache_blocks``, and the block size, which is one byte for sizes in bytes."""
-    if "cache_bytes" in table:
-        return table.assign(cache_blocks=table["cache_bytes"]), 1
-    return table, block_bytes
+    """Return the table with sizes in ``cache_blocks``, and the block size, which is one byte for sizes in bytes.
+
+    Numbers of types that are narrow or may be missing become floats. Rows with sizes in blocks only, next to others in
+    bytes, need the block size.
+    """
+    narrow = [name for name in NUMBERS if name in table and table[name].dtype not in (np.int64, np.float64)]
+    table = table.assign(**{name: table[name].to_numpy(float, na_value=np.nan) for name in narrow})
+    if "cache_bytes" not in table:
+        return table, block_bytes
+    sizes = table["cache_bytes"]
+    if "cache_blocks" in table and (blocks := sizes.isna()).any():
+        if block_bytes is None:
+            raise InputError("some rows have sizes in blocks, others in bytes", remedy="give block_bytes")
+        sizes = sizes.where(~blocks, table["cache_blocks"] * block_bytes)
+    return table.assign(cache_blocks=sizes), 1
 
 
 def title(trace: Any) -> str:
