@@ -213,6 +213,8 @@ def test_hostile_input_ends_in_a_message(name):
         fed(make(name, 5), [0, 7])
     with pytest.raises(IndexError, match="shorter"):
         make(name, 5).feed(np.zeros(3, np.uint32), np.zeros(2, np.uint32), np.zeros(3, np.uint32))
+    with pytest.raises(ParameterError, match="ids: 1 of 3 values are masked"):
+        measure_accuracy(np.ma.masked_array([1, 2, 1], mask=[False, True, False]), name)
     for ids in ([], [-1, 2], [2**40]):
         with pytest.raises(InputError, match="the trace is empty or its ids are not dense"):
             measure_accuracy(ids, name)

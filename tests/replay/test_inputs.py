@@ -248,6 +248,8 @@ def test_outcomes_are_those_of_one_policy():
         simulate(BLOCKS, ["lru", "arc"], 2, hits=hits)
     with pytest.raises(ParameterError, match=r"hits is not a writable bool array of shape \(6,\)"):
         simulate(BLOCKS, "lru", 2, hits=np.zeros(5, bool))
+    with pytest.raises(ParameterError, match=r"hits is not a writable bool array of shape \(6,\)"):
+        simulate(BLOCKS, "lru", 2, hits=pd.Series(hits))
 
 
 def test_an_error_in_one_thread_stops_the_others():

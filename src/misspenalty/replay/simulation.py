@@ -117,7 +117,7 @@ def simulate(
     if several and hits is not None:
         raise ParameterError("hits requires a single policy, not a list; name one, or leave hits out")
     opened = as_trace(trace)
-    right = getattr(hits, "dtype", None) == np.bool_ and getattr(hits, "shape", None) == (len(opened),)
+    right = isinstance(hits, np.ndarray) and hits.dtype == np.bool_ and hits.shape == (len(opened),)
     if hits is not None and not (right and hits.flags.writeable):
         raise ParameterError(f"hits is not a writable bool array of shape ({len(opened)},), one entry per reference")
     given = cache_sizes(opened, cache_blocks, unit)

@@ -6,6 +6,7 @@ import numpy as np
 
 from misspenalty.errors import InputError
 from misspenalty.prefetch.predictors.registry import find_predictor
+from misspenalty.traces.columns import unmasked
 
 
 class Accuracy(NamedTuple):
@@ -56,12 +57,12 @@ def measure_accuracy(ids, predictor, **parameters):
     InputError
         `ids` is empty or not a row of whole numbers, or holds negative numbers or ids of 2**31 or more.
     ParameterError
-        The predictor or a parameter is unknown or invalid, or ``access`` of a predictor written in Python failed or
-        predicted an id out of range.
+        The predictor or a parameter is unknown or invalid, some of `ids` are masked or rows of different lengths, or
+        ``access`` of a predictor written in Python failed or predicted an id out of range.
     """
     definition = find_predictor(predictor)
     parameters = definition.check(parameters)
-    ids = np.asarray(ids)
+    ids = unmasked(ids, "ids")
     if ids.ndim != 1 or ids.dtype.kind not in "iu" or not ids.size or ids.min() < 0 or ids.max() >= 2**31:
         raise InputError("the trace is empty or its ids are not dense; expected files numbered from 0")
     ids = np.ascontiguousarray(ids, np.uint32)
