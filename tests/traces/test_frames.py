@@ -255,6 +255,9 @@ def test_numbers_may_have_the_bytes_of_other_machines(make):
     trace = Trace.from_table(make(columns))
     assert (trace.address.tolist(), trace.time.tolist()) == ([0, 1, 2], [0, 1, 2])
     assert columns["block"].dtype == ">i4"
+    masked = {"block": np.ma.masked_array(columns["block"], mask=[False, True, False])}
+    with pytest.raises(InputError, match="row 2, column block: a value is missing"):
+        Trace.from_table(masked)
 
 
 @pytest.mark.parametrize("kind", [bool, np.bool_])
@@ -263,3 +266,19 @@ def test_truth_values_may_be_operations(kind):
     for column in ([True, False], ["True", "False"], [1, 0]):
         trace = Trace.from_table({"key": ["a", "b"], "op": column}, operations=meanings)
         assert trace.write.tolist() == [True, False]
+
+
+def test_a_series_with_a_name_is_a_table():
+    when = pd.date_range("2026-01-01", periods=2, freq="D", name="time")
+    trace = Trace.from_table(pd.Series(["a", "b"], index=when, name="key"))
+    assert (trace.ids.tolist(), trace.time.tolist()) == ([0, 1], [0, DAY])
+    for odd in (pd.Series([1, 2]), np.array([1, 2]), 5):
+        with pytest.raises(ParameterError, match="the table cannot be used"):
+            Trace.from_table(odd)
+
+
+@pytest.mark.parametrize("kind", ["M8[D]", "M8[h]", "M8[m]", "m8[D]", "m8[h]", "m8[m]", "M8[W]"])
+def test_times_of_numpy_have_any_unit_from_a_second_on(kind):
+    time = np.array([0, 1], kind)
+    step = int((time[1] - time[0]) / np.timedelta64(1, "ns"))
+    assert Trace.from_table({"key": ["a", "b"], "time": time}).time.tolist() == [0, step]

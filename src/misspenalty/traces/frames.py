@@ -28,6 +28,7 @@ from misspenalty.traces.values import TextKeysError, is_text
 from misspenalty.traces.vocabulary import EXCLUSIVE, PLACES, TIMES, Roles, meaning
 
 BATCH = 1 << 20  # rows at a time
+COARSE = ("Y", "M", "W", "D", "h", "m")  # NumPy's units of time that Arrow does not have
 
 
 def read_columns(
@@ -173,26 +174,31 @@ def as_arrow(source: Any, named: Collection[str] = ()) -> pa.Table:
 
 def _array(column: Any) -> pa.Array:
     """Return a column as an Arrow array, which is unsigned if a whole number is above 2**63 - 1."""
-    if _swapped(column):
-        column = np.asarray(column).astype(column.dtype.newbyteorder("="))
+    dtype: Any = getattr(column, "dtype", None)
+    if _swapped(dtype):
+        column = column.astype(dtype.newbyteorder("="))
+    if isinstance(dtype, np.dtype) and dtype.kind in "mM" and np.datetime_data(dtype)[0] in COARSE:
+        column = column.astype(f"{dtype.kind}8[s]")
     try:
         return pa.array(column)
     except OverflowError:
         return pa.array(column, pa.uint64())
 
 
-def _swapped(column: Any) -> bool:
-    """Return whether the bytes of a column's numbers are in the order of other machines, which Arrow does not read."""
-    dtype = getattr(column, "dtype", None)
+def _swapped(dtype: Any) -> bool:
+    """Return whether the bytes of numbers of a type are in the order of other machines, which Arrow does not read."""
     return isinstance(dtype, np.dtype) and not dtype.isnative
 
 
 def _of_pandas(frame: Any, named: Collection[str]) -> pa.Table:
-    """Return a pandas frame as an Arrow table; a named level of its index is a column unless a column has its role.
+    """Return a pandas frame, or a Series with a name, as an Arrow table.
 
-    A level that is among the names in `named` is a column in any case.
+    A level of the index with a name is a column unless a column has its name or role, and in any case if it is among
+    the names in `named`.
     """
-    swapped = [place for place in range(frame.shape[1]) if _swapped(frame.iloc[:, place])]
+    if not hasattr(frame, "columns") and getattr(frame, "name", None) is not None:
+        frame = frame.to_frame()
+    swapped = [place for place, dtype in enumerate(frame.dtypes) if _swapped(dtype)]
     frame = frame.copy(deep=False) if swapped else frame
     for place in swapped:
         frame.isetitem(place, frame.iloc[:, place].astype(frame.dtypes.iloc[place].newbyteorder("=")))
