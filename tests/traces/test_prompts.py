@@ -220,3 +220,18 @@ def test_prompts_whose_columns_do_not_fit_are_refused(changed, message):
     assert len(Prompts(**given, block_tokens=16)) == 2
     with pytest.raises(ParameterError, match=message):
         Prompts(**given | changed, block_tokens=16)
+
+
+def test_prompts_hold_whole_numbers():
+    """Hashes that are floats below 1 would all be block 0, and counts below 0 give prompts without blocks."""
+    columns = {"time": None, "input_tokens": [3, 2], "output_tokens": [0, 0], "count": [2, 1], "blocks": [7, 8, 7]}
+    made = Prompts(**columns | {"count": np.array([2.0, 1.0]), "input_tokens": [3.0, 2.0]}, block_tokens=2)
+    assert made.count.dtype == np.int64 and made.count.tolist() == [2, 1] and made.input_tokens.tolist() == [3, 2]
+    wrong = {"blocks": [0.1, 0.2, 0.1], "count": [1.5, 1.5], "input_tokens": ["3", "2"], "output_tokens": [0, np.nan]}
+    for name, values in wrong.items():
+        with pytest.raises(ParameterError, match=f"prompts: {name} is of type .*; expected one whole number per entry"):
+            Prompts(**columns | {name: values}, block_tokens=2)
+    with pytest.raises(ParameterError, match="count or input_tokens has a number below 0"):
+        Prompts(**columns | {"count": [-1, 4]}, block_tokens=2)
+    with pytest.raises(ParameterError, match="prompts: blocks: 1 of 3 values are masked"):
+        Prompts(**columns | {"blocks": np.ma.masked_array([7, 8, 7], mask=[False, True, False])}, block_tokens=2)

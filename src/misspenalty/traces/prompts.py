@@ -20,6 +20,7 @@ from os import PathLike
 import numpy as np
 
 from misspenalty.errors import InputError, ParameterError, check_choice, check_whole
+from misspenalty.traces.columns import unmasked
 from misspenalty.traces.compression import check_path
 from misspenalty.traces.lines import chunks
 from misspenalty.traces.reader import LONGEST_TIME
@@ -34,6 +35,22 @@ MAX_TOKENS = 1 << 32
 MAX_BLOCK = 1 << 20  # tokens
 MAX_HASH = (1 << 64) - 1
 MAX_LINE_BYTES = 1 << 26
+EXACT = 1 << 53  # below this, a float holds every whole number
+
+
+def _whole(name, values):
+    """Return a column as an array of whole numbers, after checking that it holds these; floats become int64."""
+    given = unmasked(values, f"prompts: {name}")
+    if given.ndim == 1 and given.dtype.kind in "iu":
+        return given
+    if given.shape == (0,):
+        return given.astype(np.int64)
+    few = given.ndim == 1 and given.dtype.kind == "f" and name != "blocks" and bool((abs(given) < EXACT).all())
+    if not few or not bool((given == given.astype(np.int64)).all()):
+        raise ParameterError(
+            f"prompts: {name} is of type {given.dtype} and shape {given.shape}; expected one whole number per entry"
+        )
+    return given.astype(np.int64)
 
 
 @dataclass(frozen=True)
@@ -59,7 +76,8 @@ class Prompts:
     Raises
     ------
     ParameterError
-        The columns differ in length, or the prompts have another number of blocks in total than there are.
+        The columns differ in length or hold other than whole numbers, a number of tokens or blocks is below 0, or the
+        prompts have another number of blocks in total than there are.
     """
 
     time: np.ndarray
@@ -72,13 +90,18 @@ class Prompts:
     fractions: int = 0
 
     def __post_init__(self):
+        for name in ("time", "input_tokens", "output_tokens", "count", "blocks"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, _whole(name, getattr(self, name)))
         columns = [self.input_tokens, self.output_tokens, self.count, *([] if self.time is None else [self.time])]
         if len({len(column) for column in columns}) > 1:
             raise ParameterError(
                 f"prompts: the columns have {', '.join(str(len(column)) for column in columns)} entries; expected"
                 " one entry per prompt in input_tokens, output_tokens, count and, if there are times, time"
             )
-        if (total := int(np.asarray(self.count).sum())) != len(self.blocks):
+        if len(self) and min(self.count.min(), self.input_tokens.min()) < 0:
+            raise ParameterError("prompts: count or input_tokens has a number below 0; expected 0 or more")
+        if (total := int(self.count.sum())) != len(self.blocks):
             raise ParameterError(f"prompts: count adds up to {total} blocks; expected {len(self.blocks)}, all of them")
 
     def __len__(self):
