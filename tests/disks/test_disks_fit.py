@@ -128,6 +128,12 @@ def test_columns_of_different_lengths_and_impossible_times_are_refused():
             Requests(*plain, measured)
 
 
+def test_requests_can_be_compared():
+    columns = [0, 800], [8, 8], [0, 1], [0, 0]
+    assert Requests(*columns) == Requests(*map(np.array, columns)) != Requests(*columns, measured=[1, 2])
+    assert Requests(*columns) != Requests([0, 801], *columns[1:]) and Requests(*columns) != columns
+
+
 def test_masked_requests_and_rows_of_different_lengths_are_reported():
     masked = np.ma.masked_array([0, 800], mask=[False, True])
     with pytest.raises(ParameterError, match="lbn: 1 of 2 values are masked"):

@@ -235,3 +235,10 @@ def test_prompts_hold_whole_numbers():
         Prompts(**columns | {"count": [-1, 4]}, block_tokens=2)
     with pytest.raises(ParameterError, match="prompts: blocks: 1 of 3 values are masked"):
         Prompts(**columns | {"blocks": np.ma.masked_array([7, 8, 7], mask=[False, True, False])}, block_tokens=2)
+
+
+def test_prompts_can_be_compared():
+    columns = {"time": None, "input_tokens": [3, 2], "output_tokens": [0, 0], "count": [2, 1], "block_tokens": 2}
+    made = Prompts(**columns, blocks=[7, 8, 7])
+    assert made == Prompts(**columns, blocks=np.array([7, 8, 7])) != Prompts(**columns, blocks=[7, 8, 9])
+    assert made != 7 and made != Prompts(**columns | {"time": [0, 1]}, blocks=[7, 8, 7])

@@ -1,6 +1,6 @@
 """Replay requests on a drive, and compare simulated service times with measured ones."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -13,7 +13,7 @@ TYPES = {"lbn": np.int64, "count": np.int32, "write": np.uint8, "delay": np.int6
 FIELDS = "R|W any-word lbn blocks service-us delay-us"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Requests:
     """Requests in order; each is issued a given delay after the previous one completed.
 
@@ -62,6 +62,12 @@ class Requests:
             raise ParameterError(f"{', '.join(TYPES)} differ in length; expected one value per request")
         if self.measured is not None:
             object.__setattr__(self, "measured", _times(self.measured, len(self)))
+
+    def __eq__(self, other):
+        """Return whether another object has the same requests."""
+        if not isinstance(other, Requests):
+            return NotImplemented
+        return all(np.array_equal(getattr(self, each.name), getattr(other, each.name)) for each in fields(self))
 
     def __len__(self):
         return len(self.lbn)

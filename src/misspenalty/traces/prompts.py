@@ -14,7 +14,7 @@ import decimal
 import functools
 import json
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from os import PathLike
 
 import numpy as np
@@ -53,7 +53,7 @@ def _whole(name, values):
     return given.astype(np.int64)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Prompts:
     """Requests to a language-model service, in order of arrival.
 
@@ -103,6 +103,12 @@ class Prompts:
             raise ParameterError("prompts: count or input_tokens has a number below 0; expected 0 or more")
         if (total := int(self.count.sum())) != len(self.blocks):
             raise ParameterError(f"prompts: count adds up to {total} blocks; expected {len(self.blocks)}, all of them")
+
+    def __eq__(self, other):
+        """Return whether another object has the same prompts."""
+        if not isinstance(other, Prompts):
+            return NotImplemented
+        return all(np.array_equal(getattr(self, each.name), getattr(other, each.name)) for each in fields(self))
 
     def __len__(self):
         return len(self.count)
