@@ -196,6 +196,22 @@ def test_a_closed_standard_error_hides_messages_and_nothing_else(trace, tmp_path
     assert written.returncode == 0 and (tmp_path / "x.trace").is_dir()
 
 
+@pytest.mark.parametrize("sink", ["/dev/full", "a closed pipe"])
+@pytest.mark.parametrize("size, status, out", [("2", 0, b"policy,"), ("no", 2, b""), ("2 --sizes 3", 2, b"")])
+def test_notices_that_nobody_can_read_cost_neither_the_output_nor_the_status(tmp_path, sink, size, status, out):
+    table = tmp_path / "x.csv"  # its times give a notice before the results
+    table.write_text("time,block\n0.25,1\n0.5,2\n")
+    if sink == "/dev/full":
+        errors = os.open(sink, os.O_WRONLY)
+    else:
+        reading, errors = os.pipe()
+        os.close(reading)
+    words = [*COMMAND, "curve", table, "--csv", "--size", *size.split()]
+    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=errors, check=False)
+    os.close(errors)
+    assert (done.returncode, done.stdout[:7]) == (status, out)
+
+
 def run_closed(closed, *arguments):
     """Run a command with these file descriptors closed, as ``>&-`` does in a shell."""
     words = " ".join(f"{number}>&-" for number in closed)

@@ -8,10 +8,9 @@ import inspect
 import math
 import os
 import re
-import sys
 
 import misspenalty
-from misspenalty.cli.output import encodable
+from misspenalty.cli.output import say
 from misspenalty.errors import ParameterError
 from misspenalty.policies import find_policy
 from misspenalty.policies.python_policy import load_class
@@ -211,7 +210,7 @@ def _open(options, path):
     trace = misspenalty.open_trace(path, options.format, size, most_references=options.most_references, **chosen)
     notice = trace.reading.notice(trace.name) if trace.reading and not getattr(options, "described", False) else None
     if notice:
-        print(f"misspenalty: {encodable(notice)}", file=sys.stderr)
+        say(f"misspenalty: {notice}")
     return trace
 
 

@@ -1,7 +1,6 @@
 """Run ``misspenalty trace|simulate|curve|penalty|disk|policies|conformance|new|record|completion``."""
 
 import argparse
-import contextlib
 import io
 import itertools
 import os
@@ -14,7 +13,7 @@ from typing import Any, NoReturn
 import misspenalty
 from misspenalty import signals
 from misspenalty.cli import completion, conformance, disks, new, penalty, policies, record, replay, traces
-from misspenalty.cli.output import Described, encodable, show
+from misspenalty.cli.output import Described, drop, say, show
 from misspenalty.errors import MissPenaltyError, MissPenaltyWarning, did_you_mean
 from misspenalty.io.files import remove_temporary
 
@@ -64,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _stopped(error: BaseException) -> int:
-    _drop_output()
+    drop(sys.stdout)
     return signals.say_stopped(error)
 
 
@@ -81,10 +80,10 @@ def _guarded(arguments: Sequence[str]) -> int:
             warnings.showwarning = _show_warning
             return _run(arguments)
     except BrokenPipeError:
-        _drop_output()
+        drop(sys.stdout)
         return 0
     except OSError as error:
-        _drop_output()
+        drop(sys.stdout)
         return _refused(f"{error.filename or 'the output'}: cannot be written ({error.strerror or error})")
 
 
@@ -121,7 +120,7 @@ def _run(arguments: Sequence[str]) -> int:
             show(result, options)
             sys.stdout.flush()  # a closed pipe or a full disk shows up here, not at exit
         except BrokenPipeError:  # the reader has seen enough
-            _drop_output()
+            drop(sys.stdout)
     except MissPenaltyError as error:
         return _refused(str(error))
     except MemoryError as error:
@@ -139,18 +138,12 @@ def _split(arguments: list[str]) -> tuple[list[str], list[str]]:
 
 
 def _refused(message: str) -> int:
-    print(f"misspenalty: {encodable(message)}", file=sys.stderr)
+    say(f"misspenalty: {message}")
     return 2
 
 
 def _show_warning(message: Warning | str, *place: Any) -> None:
-    print(f"misspenalty: {encodable(str(message))}", file=sys.stderr)
-
-
-def _drop_output() -> None:
-    """Discard buffered output, because writing it would fail again at exit."""
-    with contextlib.suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    say(f"misspenalty: {message}")
 
 
 class Parser(argparse.ArgumentParser):
@@ -175,8 +168,11 @@ class Parser(argparse.ArgumentParser):
         super().error(message)
 
     def _print_message(self, message: str, file: Any = None) -> None:
-        """Print help; unlike argparse's own method, raise an error if it cannot be written."""
-        (file or sys.stderr).write(message)
+        """Print help; unlike argparse's own method, raise an error if it cannot be written to standard output."""
+        if file is None or file is sys.stderr:
+            say(message, end="")
+        else:
+            file.write(message)
 
 
 def unknown_options(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -30,6 +32,23 @@ def encodable(value):
         if isinstance(value, str)
         else value
     )
+
+
+def say(text, end="\n"):
+    """Print a notice or an error on standard error; if its reader has left or its disk is full, it is lost.
+
+    The command goes on: its output and its exit status do not depend on who reads its notices.
+    """
+    try:
+        print(encodable(text), end=end, file=sys.stderr)
+    except OSError:
+        drop(sys.stderr)
+
+
+def drop(stream):
+    """Discard what is buffered for a standard stream and all that follows, which would fail again, even at exit."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def show(result, options):

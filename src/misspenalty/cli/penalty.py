@@ -1,6 +1,5 @@
 """Run the command ``penalty``: simulate response times and print them."""
 
-import sys
 from pathlib import Path
 
 import misspenalty
@@ -20,7 +19,7 @@ from misspenalty.cli.arguments import (
     save_plot,
     whole_number,
 )
-from misspenalty.cli.output import Described
+from misspenalty.cli.output import Described, say
 from misspenalty.cli.tables import penalty_text
 from misspenalty.errors import ParameterError
 from misspenalty.replay.cache_size import cache_sizes
@@ -148,7 +147,7 @@ def _penalty(options):
     )
     for hint in (untimed(trace), overrun(table)):
         if hint:
-            print(hint, file=sys.stderr)
+            say(hint)
     if plot:
         save_plot(table, plot)
     return Described(table, lambda wide: penalty_text(table, given, wide))

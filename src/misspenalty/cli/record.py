@@ -1,9 +1,9 @@
 """Run the commands ``record postgres|files|block``: record your own workload as a trace."""
 
-import sys
 from pathlib import Path
 
 from misspenalty.cli.arguments import add_command, number, refuse_existing, whole_number
+from misspenalty.cli.output import say
 from misspenalty.errors import ParameterError
 
 MOST_PAGES = 1 << 20
@@ -86,7 +86,7 @@ def _checked(options):
 
 
 def _told(words):
-    print(words, file=sys.stderr, flush=True)
+    say(words)
 
 
 def _postgres(options):

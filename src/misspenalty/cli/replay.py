@@ -1,6 +1,5 @@
 """Run the commands ``simulate`` and ``curve``."""
 
-import sys
 from pathlib import Path
 
 import misspenalty
@@ -18,7 +17,7 @@ from misspenalty.cli.arguments import (
     save_plot,
     whole_number,
 )
-from misspenalty.cli.output import Described
+from misspenalty.cli.output import Described, say
 from misspenalty.cli.tables import curve_text, result_text
 from misspenalty.errors import ParameterError
 from misspenalty.io.later import pd
@@ -89,10 +88,12 @@ def _simulate(options):
     settings |= {"unit": "bytes" if given.in_bytes else options.unit, "size_changes": options.size_changes}
     if len(policies) > 1 or (given.in_bytes and policies[0] == "opt"):
         table = misspenalty.simulate(trace, policies, size, **settings)
-        _say(only_writes(trace, table))
+        if hint := only_writes(trace, table):
+            say(hint)
         return Described(table, lambda wide: curve_text(table, given, offline(policies), wide))
     row = misspenalty.simulate(trace, policies[0], size, **settings).row()
-    _say(only_writes(trace, pd.DataFrame([row])))
+    if hint := only_writes(trace, pd.DataFrame([row])):
+        say(hint)
     return Described(row, lambda wide: result_text(row, given))
 
 
@@ -114,11 +115,6 @@ def only_writes(trace, table):
         f"misspenalty: all {len(trace):,} references of {trace.name} are writes, and none of them counts as a request:"
         " count them with --writes only"
     )
-
-
-def _say(hint):
-    if hint:
-        print(hint, file=sys.stderr)
 
 
 def _curve(options):
@@ -148,7 +144,8 @@ def _curve(options):
         sample_seed=options.sample_seed or 0,
         **settings,
     )
-    _say(only_writes(trace, table))
+    if hint := only_writes(trace, table):
+        say(hint)
     if plot:
         save_plot(table, plot)
     if given is None:
