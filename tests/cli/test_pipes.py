@@ -246,6 +246,31 @@ def test_options_may_be_cut_short_and_files_may_begin_with_a_dash(capsys, tmp_pa
     assert status == 0 and json.loads(out)["misses"] > 0
 
 
+@pytest.mark.parametrize("name", ["-1.csv", "-x.spc", "-.5"])
+def test_a_file_that_begins_with_a_dash_is_told_from_a_number(capsys, tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / name).write_bytes(SPC)
+    with pytest.raises(SystemExit):
+        main(["trace", "info", name])
+    assert f"write ./{name}" in capsys.readouterr().err
+    assert told(capsys, "trace", "info", f"./{name}", "--format", "spc")[0] == 0
+
+
+def test_a_list_that_is_given_in_parts_is_whole(capsys, tmp_path):
+    table = tmp_path / "x.csv"
+    table.write_text("9,a,get\n8,b,put\n7,a,get\n")
+    columns = ["--header=no", "--columns=key=2", "--columns=op=3", "--operations=get=read", "--operations=put=write"]
+    parts = ["--size", "1", "--size", "2", "--policy", "lru", "--policy", "arc,fifo"]
+    _, out, _ = told(capsys, "curve", table, *columns, *parts, "--csv")
+    rows = [line.split(",") for line in out.splitlines()]
+    assert [row[:3] for row in rows[1:]] == [[name, size, "2"] for name in ("lru", "arc", "fifo") for size in "12"]
+    _, out, _ = told(
+        capsys, "penalty", table, *columns, "--interval=1s", "--size=1", "--device=5ms", "--device=1ms", "--csv"
+    )
+    assert [line.split(",")[2] for line in out.splitlines()] == ["device", "5ms", "1ms"]
+    assert told(capsys, "simulate", table, *columns, "--size=1", "--size=2", "--csv")[1].splitlines()[1][:6] == "lru,2,"
+
+
 @pytest.mark.parametrize("warm_up", ["10%", "1s", "300"])
 def test_warm_up_by_share_time_and_references(capsys, tmp_path, warm_up):
     (tmp_path / "x.spc").write_bytes(SPC)

@@ -46,6 +46,16 @@ class Help(argparse.RawDescriptionHelpFormatter):
         super().add_usage(usage or " ".join(parts), actions, groups, prefix)
 
 
+class Joined(argparse.Action):
+    """Store a list with commas, and add another that follows: ``--policy lru --policy arc`` means both."""
+
+    def __call__(self, parser, namespace, values, option_string=None):
+        """Store the text, behind that of the same option before it."""
+        before = vars(namespace).setdefault("joined", {})
+        before[self.dest] = [*before.get(self.dest, []), values]
+        setattr(namespace, self.dest, ",".join(before[self.dest]))
+
+
 def add_command(commands, name, description, run, examples=()):
     """Add a command that prints the result of ``run(options)``; `examples` are shown below its help."""
     shown = "".join(f"\n  {example}" for example in examples)
@@ -92,6 +102,8 @@ def add_format_options(command):
     for option in format_options():
         name = option.removeprefix("--").replace("-", "_")
         keywords = {"dest": name} if name in READING else {"dest": f"format_{name}"}
+        if name in ("columns", "operations"):
+            keywords["action"] = Joined
         command.add_argument(
             option, metavar="VALUE", help=argparse.SUPPRESS, **keywords, **READING.get(name, (None, {}))[1]
         )
@@ -139,7 +151,7 @@ def _options_of_formats():
 def add_policy_options(command):
     """Add the options for policies, their parameters, and the references that are not counted."""
     help_ = "policies (see 'misspenalty policies') or classes of your own, ./mine.py:Mine (default: lru)"
-    command.add_argument("--policy", metavar="A,B,…", default="lru", help=help_)
+    command.add_argument("--policy", metavar="A,B,…", action=Joined, default="lru", help=help_)
     help_ = "a parameter, for the policies that have it; repeatable"
     command.add_argument("--set", metavar="NAME=VALUE", action="append", default=[], help=help_)
     help_ = "warm-up, not counted: references, 20%%, 10m or a trace"

@@ -6,6 +6,7 @@ import misspenalty
 from misspenalty import disks
 from misspenalty.cli import prompts
 from misspenalty.cli.arguments import (
+    Joined,
     add_command,
     add_format_options,
     add_policy_options,
@@ -40,10 +41,18 @@ def add(commands):
     add_trace(command)
     add_policy_options(command)
     command.add_argument(
-        "--size", required=True, metavar="A,B,…", help="cache sizes: blocks, bytes with a unit, or shares (5%%)"
+        "--size",
+        required=True,
+        metavar="A,B,…",
+        action=Joined,
+        help="cache sizes: blocks, bytes with a unit, or shares (5%%)",
     )
     command.add_argument(
-        "--device", required=True, metavar="A,B,…", help="drives (see 'misspenalty disk list'), files, or times (5ms)"
+        "--device",
+        required=True,
+        metavar="A,B,…",
+        action=Joined,
+        help="drives (see 'misspenalty disk list'), files, or times (5ms)",
     )
     command.add_argument(
         "--prefix",

@@ -5,6 +5,7 @@ from pathlib import Path
 import misspenalty
 from misspenalty.cli import prompts
 from misspenalty.cli.arguments import (
+    Joined,
     add_command,
     add_replay_options,
     add_size_options,
@@ -61,7 +62,13 @@ def add(commands):
         ),
     )
     add_trace(curve)
-    curve.add_argument("--size", required=True, metavar="A,B,…", help=f"cache sizes: {SIZE}; all: every size (lru)")
+    curve.add_argument(
+        "--size",
+        required=True,
+        metavar="A,B,…",
+        action=Joined,
+        help=f"cache sizes: {SIZE}; all: every size (lru)",
+    )
     curve.add_argument(
         "--sample", metavar="SHARE", type=number, help="estimate from a share of the blocks, such as 0.01"
     )
