@@ -5,6 +5,7 @@ import gzip
 import importlib.util
 import json
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -244,6 +245,49 @@ def test_options_may_be_cut_short_and_files_may_begin_with_a_dash(capsys, tmp_pa
     (tmp_path / "--szie").write_bytes(SPC)
     status, out, _ = told(capsys, "simulate", "--size", "9", "--form=spc", "--js", "--", "--szie")
     assert status == 0 and json.loads(out)["misses"] > 0
+
+
+@pytest.mark.parametrize("way", ["-", "/dev/stdin", "fifo"])
+@pytest.mark.parametrize(
+    "words, content, shown",
+    [
+        (["disk", "replay", "hp97560", "{}", "--csv"], b"R x 10 8 5000 0\n", "hp97560,1,5.0,"),
+        (["conformance", "check", "{}", "--csv"], b'{"id": "lru/01", "hits": "0011"}\n', "lru/01,differs,"),
+        (["disk", "info", "{}", "--csv"], b"like: hp97560\nname: mine\n", "mine,"),
+    ],
+)
+def test_requests_results_and_drives_are_read_from_pipes(tmp_path, way, words, content, shown):
+    if words[:2] == ["disk", "info"] and way == "-":
+        words, content, shown = ["disk", "replay", "hp97560", "-"], b"", "/dev/stdin: contains no requests"
+    if way == "fifo":
+        way = str(tmp_path / "fifo")
+        os.mkfifo(way)
+        threading.Thread(target=Path(way).write_bytes, args=(content,), daemon=True).start()
+    _, out, error = run(*(word.format(way) for word in words), data=content)
+    assert shown in out + error
+
+
+@pytest.mark.parametrize(
+    "words, said",
+    [
+        (["conformance", "check", "/dev/null"], "/dev/null is a device"),
+        (["conformance", "check", "lruu"], "'lruu' is neither a file nor a policy, did you mean 'lru'?"),
+    ],
+)
+def test_what_holds_no_results_is_refused(capsys, words, said):
+    status, out, error = told(capsys, *words)
+    assert (status, out) == (2, "") and said in error
+
+
+def test_requests_without_an_end_of_line_are_refused_at_once():
+    memory = 4 << 30
+    done = subprocess.run(
+        [*COMMAND, "disk", "replay", "hp97560", "/dev/zero"],
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (memory, memory)),
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 2 and b"/dev/zero, line 1: " in done.stderr
 
 
 @pytest.mark.parametrize("name", ["-1.csv", "-x.spc", "-.5"])

@@ -79,6 +79,11 @@ def add_trace(command):
     command.add_argument("trace", metavar="TRACE", help="a raw or compiled trace; - reads standard input")
 
 
+def input_file(text):
+    """Return the name of a file to read, as an argparse type; ``-`` is standard input."""
+    return "/dev/stdin" if text == "-" else text
+
+
 def whole_number(text):
     """Parse a whole number of at most 18 digits, as an argparse type; unlike `int`, refuse underscores (``1_000``)."""
     if not re.fullmatch(r"[+-]?[0-9]{1,18}", text):

@@ -1,11 +1,12 @@
 """Run the command ``conformance``: check whether a cache has the policy that it claims to have."""
 
+import os
 import shutil
 from pathlib import Path
 
-from misspenalty.cli.arguments import add_command, names_class, refuse_existing
+from misspenalty.cli.arguments import add_command, input_file, names_class, refuse_existing
 from misspenalty.cli.output import Described
-from misspenalty.errors import ParameterError
+from misspenalty.errors import ParameterError, did_you_mean
 from misspenalty.io.files import atomic_path
 from misspenalty.io.later import pd
 from misspenalty.policies import find_policy, known_policies
@@ -31,7 +32,8 @@ def add(commands):
     check.add_argument(
         "subject",
         metavar="RESULTS",
-        help="a file of results, a class as in ./mine.py:Mine, or the name of a policy of Miss Penalty",
+        type=input_file,
+        help="a file of results, - for standard input, a class as in ./mine.py:Mine, or a policy of Miss Penalty",
     )
     check.add_argument("--policy", help="the policy that the cache claims to have (default: that of RESULTS)")
     vectors = add_command(
@@ -60,6 +62,14 @@ def _check(options):
     if _is_policy(options.subject) and not Path(options.subject).exists():
         suite = conformance.load_suite(options.policy or find_policy(options.subject).name)
         return _described(conformance.check_run(suite, conformance.run_kernel(options.subject)))
+    if not os.path.exists(options.subject):
+        meant = did_you_mean(options.subject, known_policies())
+        raise ParameterError(
+            f"{options.subject!r} is neither a file nor a policy{meant}; expected a file of results, a class as in"
+            " ./mine.py:Mine, or the name of a policy"
+        )
+    if Path(options.subject).is_char_device():
+        raise ParameterError(f"{options.subject} is a device; expected a file of results, or a pipe that brings them")
     results = conformance.read_results(options.subject)
     claimed = sorted({result.id.partition("/")[0] for result in results})
     if options.policy is None and len(claimed) != 1:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from misspenalty.cli.arguments import add_command, refuse_existing, refuse_input, whole_number
+from misspenalty.cli.arguments import add_command, input_file, refuse_existing, refuse_input, whole_number
 from misspenalty.errors import ParameterError
 from misspenalty.io.files import write_csv
 from misspenalty.io.later import pd
@@ -35,7 +35,10 @@ def add(commands):
     )
     play.add_argument("drive", metavar="DRIVE", help="a drive's name, or a description's path")
     play.add_argument(
-        "requests", metavar="REQUESTS", help="file whose lines are R|W action lbn blocks service_us delay_us"
+        "requests",
+        metavar="REQUESTS",
+        type=input_file,
+        help="file whose lines are R|W action lbn blocks service_us delay_us; - reads standard input",
     )
     play.add_argument(
         "--records", metavar="FILE", type=Path, help="also write each request's components, in ns, as CSV"
@@ -50,7 +53,10 @@ def add(commands):
         ("misspenalty disk fit requests.txt mine.yaml", "misspenalty disk replay mine.yaml requests.txt"),
     )
     made.add_argument(
-        "requests", metavar="REQUESTS", help="file whose lines are R|W action lbn blocks service_us delay_us"
+        "requests",
+        metavar="REQUESTS",
+        type=input_file,
+        help="file whose lines are R|W action lbn blocks service_us delay_us; - reads standard input",
     )
     made.add_argument("output", metavar="OUTPUT", type=Path, nargs="?", help="description to write, such as mine.yaml")
     made.add_argument("--name", default="fitted", help="the drive's name (default: fitted)")

@@ -8,6 +8,7 @@ from misspenalty.errors import InputError, ParameterError
 from misspenalty.traces.columns import unmasked
 
 MOST_BYTES = 4 << 30
+MOST_LINE = 1 << 20  # bytes that are read of a line; a device such as /dev/zero has no end of line
 LARGEST = 2**53  # a float holds every whole number up to here
 TYPES = {"lbn": np.int64, "count": np.int32, "write": np.uint8, "delay": np.int64}  # as the kernels take them
 FIELDS = "R|W any-word lbn blocks service-us delay-us"
@@ -164,12 +165,17 @@ def read_requests(path):
         The file is missing, empty, too large or not text, or a line is wrong.
     """
     lbn, count, write, delay, measured = [], [], [], [], []
+    read = 0  # bytes
     try:
         with open(path, "rb") as lines:
-            if lines.seek(0, 2) > MOST_BYTES:
-                raise InputError(f"more than {MOST_BYTES >> 30} GiB of requests", path=path)
-            lines.seek(0)
-            for number, line in enumerate(lines, 1):
+            size = 0
+            if lines.seekable():  # a pipe is not
+                size = lines.seek(0, 2)
+                lines.seek(0)
+            for number, line in enumerate(iter(lambda: lines.readline(MOST_LINE), b""), 1):
+                size = max(size, read := read + len(line))
+                if size > MOST_BYTES:
+                    raise InputError(f"more than {MOST_BYTES >> 30} GiB of requests", path=path)
                 fields = line.split()
                 if not fields or fields[0].startswith(b"#"):
                     continue

@@ -23,7 +23,7 @@ def read_yaml(path, expected=None, remedy=None):
         read.
     """
     path = Path(path)
-    if not path.is_file():
+    if not (path.is_file() or path.is_fifo()):
         raise InputError("no such file", path=path, expected=expected, remedy=remedy)
     try:
         text = path.read_text(encoding="utf-8")

@@ -260,8 +260,9 @@ def load(name_or_path, kind=None):
 
 
 def _is_file(path):
+    """Return whether a path is a file or a pipe."""
     try:
-        return Path(path).is_file()
+        return Path(path).is_file() or Path(path).is_fifo()
     except OSError:  # the name is too long
         return False
 
