@@ -166,6 +166,23 @@ def test_names_that_are_not_utf8_and_plain_locales(tmp_path, environment, suffix
     assert done.stderr.startswith(b"misspenalty: ") and done.stderr.count(b"\n") == 1  # about the last path
 
 
+@pytest.mark.parametrize("suffix", ["svg", "PNG"])
+def test_a_plot_does_not_depend_on_the_settings_of_other_plots(trace, tmp_path, suffix):
+    (tmp_path / "matplotlibrc").write_text("text.usetex: True\naxes.facecolor: red\naxes.xmargin: 0.3\n")
+    plain, odd = tmp_path / "plain", tmp_path / "odd"
+    for folder, settings in ((plain, {}), (odd, {"MATPLOTLIBRC": str(tmp_path), "MPLBACKEND": "qt4agg"})):
+        folder.mkdir()
+        done = run("curve", trace, "--size", "9,99", "--plot", folder / f"x.{suffix}", env=dict(os.environ) | settings)
+        assert (done.returncode, done.stderr) == (0, b"")
+    assert (odd / f"x.{suffix}").read_bytes() == (plain / f"x.{suffix}").read_bytes()
+
+
+def test_suffixes_of_compressed_traces_may_be_capitals(tmp_path):
+    path = tmp_path / "x.spc.GZ"
+    assert main(["trace", "generate", "spc1", str(path), "--space", "1GB", "--requests", "9"]) == 0
+    assert gzip.decompress(path.read_bytes()).count(b"\n") >= 9
+
+
 @pytest.mark.parametrize("plot", ["{folder}/nowhere/x.png", "{folder}/x.gif", "{folder}/x", "{folder}"])
 def test_no_plot_path_is_made_by_accident(trace, tmp_path, capsys, plot):
     before = sorted(tmp_path.iterdir())

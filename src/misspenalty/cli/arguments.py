@@ -326,7 +326,7 @@ def plot_path(path, *inputs):
         The name has no known suffix, its folder does not exist, or it is a folder or one of the `inputs`.
     """
     refuse_input(path, *inputs)
-    if path.suffix not in PLOTS:
+    if path.suffix.lower() not in PLOTS:
         raise ParameterError(f"--plot {path}; expected a name that ends in {', '.join(PLOTS)}")
     if not path.parent.is_dir():
         raise ParameterError(f"--plot {path}; there is no folder {path.parent}: make it, or choose another")
@@ -337,6 +337,7 @@ def plot_path(path, *inputs):
 
 def save_plot(table, path):
     """Draw a table of results that can draw itself, into a file whose suffix tells the format."""
+    os.environ["MPLBACKEND"] = "agg"  # no window is opened, and another's name that Matplotlib lacks would be an error
     from misspenalty.plotting import save_figure  # importing Matplotlib takes longer than computing most curves
 
     save_figure(table.plot(), path.with_suffix(""), [path.suffix[1:]])

@@ -182,8 +182,9 @@ def write_csv(frame, path):
 def open_output(path):
     """Yield a binary stream to a file, compressed as its suffix (.gz, .xz, .bz2, .zst) says, without a timestamp."""
     openers = {".xz": lzma.open, ".bz2": bz2.open, ".zst": _open_zstd}
-    with openers.get(path.suffix, open)(path, "wb") as stream:
-        if path.suffix != ".gz":
+    suffix = path.suffix.lower()
+    with openers.get(suffix, open)(path, "wb") as stream:
+        if suffix != ".gz":
             yield stream
             return
         with gzip.GzipFile("", "wb", fileobj=stream, mtime=0) as compressed:

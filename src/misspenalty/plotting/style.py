@@ -180,12 +180,21 @@ def policy_patch(label):
     return Patch(label=policy_name(label), **policy_bar(label))
 
 
+@contextlib.contextmanager
+def _applied():
+    """Apply the style, and for all else Matplotlib's defaults, whatever a ``matplotlibrc`` of the user says."""
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update(STYLE)
+        yield
+
+
 def styled(draw):
     """Decorate a function that draws a figure, so that the style applies while it runs."""
 
     @functools.wraps(draw)
     def wrapped(*args, **kwargs):
-        with matplotlib.rc_context(STYLE):
+        with _applied():
             return draw(*args, **kwargs)
 
     return wrapped
@@ -226,6 +235,7 @@ def save_figure(figure, stem, formats=FORMATS, dpi=PNG_DPI):
     stem : path-like
         Path without suffix.
     formats : sequence of {"pdf", "svg", "png"}
+        Suffixes, in lower or upper case.
     dpi : int
         Resolution of the PNG.
 
@@ -239,14 +249,14 @@ def save_figure(figure, stem, formats=FORMATS, dpi=PNG_DPI):
     InputError
         No format is given, a format is not one of the three, or the folder cannot be written to.
     """
-    odd = [form for form in formats if form not in FORMATS]
+    odd = [form for form in formats if form.lower() not in FORMATS]
     if odd or not formats:
         raise InputError(f"figure format {', '.join(map(repr, odd)) or 'missing'}", expected=", ".join(FORMATS))
     paths = [Path(f"{stem}.{form}") for form in formats]
-    with matplotlib.rc_context(STYLE), contextlib.ExitStack() as stack:
+    with _applied(), contextlib.ExitStack() as stack:
         for path, form in zip(paths, formats, strict=True):
             partial = stack.enter_context(atomic_path(path))
-            figure.savefig(partial, format=form, dpi=dpi, metadata=_UNDATED[form])
+            figure.savefig(partial, format=form.lower(), dpi=dpi, metadata=_UNDATED[form.lower()])
     return paths
 
 
