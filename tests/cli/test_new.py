@@ -131,3 +131,10 @@ def test_a_plugin_may_use_the_whole_package(tmp_path):
     program = "import misspenalty; from misspenalty.traces import formats; print('mine' in formats())"
     done = run(sys.executable, "-c", program, folder=tmp_path, found=[tmp_path])
     assert (done.stdout, done.stderr) == ("True\n", "")
+
+
+def test_a_name_with_an_underscore_at_its_end_gives_a_valid_package(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["new", "drive", "mine_"]) == main(["new", "drive", "mine", "--", "-mine"]) == 0
+    assert 'name = "misspenalty-mine"\n' in (tmp_path / "misspenalty-mine" / "pyproject.toml").read_text()
+    assert "cd ./-mine && pip" in capsys.readouterr().out

@@ -1,6 +1,9 @@
 """A full disk gives one line on standard error and no half-written file; closed pipes and odd names do no harm."""
 
+import csv
 import gzip
+import io
+import json
 import os
 import re
 import resource
@@ -175,6 +178,37 @@ def test_a_plot_does_not_depend_on_the_settings_of_other_plots(trace, tmp_path, 
         done = run("curve", trace, "--size", "9,99", "--plot", folder / f"x.{suffix}", env=dict(os.environ) | settings)
         assert (done.returncode, done.stderr) == (0, b"")
     assert (odd / f"x.{suffix}").read_bytes() == (plain / f"x.{suffix}").read_bytes()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["trace", "convert", "{trace}"],
+        ["trace", "generate", "spc1", "--requests", "9"],
+        ["disk", "import", "{trace}"],
+        ["disk", "replay", "hp97560", "{trace}", "--records"],
+    ],
+)
+def test_an_output_is_not_called_as_standard_input_is(trace, tmp_path, monkeypatch, capsys, words):
+    monkeypatch.chdir(tmp_path)
+    assert main([*(word.format(trace=trace) for word in words), "-"]) == 2
+    assert "the output is -" in capsys.readouterr().err and not Path("-").exists()
+
+
+def test_a_link_that_leads_nowhere_is_not_replaced(trace, tmp_path, capsys):
+    link = tmp_path / "x.trace"
+    link.symlink_to("nowhere")
+    assert main(["trace", "convert", str(trace), str(link)]) == 2
+    assert f"{link} exists" in capsys.readouterr().err and link.is_symlink()
+
+
+def test_csv_holds_json_where_a_value_has_parts(trace, capsys):
+    words = ["trace", "info", str(trace)]
+    main([*words, "--json"])
+    whole = json.loads(capsys.readouterr().out)
+    main([*words, "--csv"])
+    (row,) = csv.DictReader(io.StringIO(capsys.readouterr().out))
+    assert json.loads(row["reading"]) == whole["reading"]
 
 
 def test_suffixes_of_compressed_traces_may_be_capitals(tmp_path):

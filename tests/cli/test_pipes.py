@@ -300,6 +300,28 @@ def test_a_file_that_begins_with_a_dash_is_told_from_a_number(capsys, tmp_path, 
     assert told(capsys, "trace", "info", f"./{name}", "--format", "spc")[0] == 0
 
 
+@pytest.mark.parametrize(
+    "words, said",
+    [
+        (["penalty", "--device", "５ms"], "５ms: no such drive or file"),
+        (["penalty", "--device", "."], ".: no such drive or file"),
+        (["penalty", "--device", "5ms,"], "--device '5ms,' has an empty name"),
+        (["curve", "--warm-up", "５s"], "５s: no such file"),
+    ],
+)
+def test_what_is_no_time_is_not_taken_for_one(capsys, tmp_path, words, said):
+    (tmp_path / "x.spc").write_bytes(SPC)
+    status, out, error = told(capsys, words[0], tmp_path / "x.spc", "--size", "9", *words[1:])
+    assert (status, out) == (2, "") and said in error
+
+
+def test_shares_and_counts_may_be_written_as_sizes_may(capsys, tmp_path):
+    (tmp_path / "x.spc").write_bytes(SPC)
+    command = ["curve", tmp_path / "x.spc", "--size", "900", "--csv"]
+    plain, spaced = (told(capsys, *command, "--sample", "0.5", "--warm-up", text) for text in ("300", " 300 "))
+    assert plain[0] == 0 and plain == spaced == told(capsys, *command, "--sample", "50%", "--warm-up", "300")
+
+
 def test_a_list_that_is_given_in_parts_is_whole(capsys, tmp_path):
     table = tmp_path / "x.csv"
     table.write_text("9,a,get\n8,b,put\n7,a,get\n")

@@ -55,3 +55,8 @@ def test_halves_of_a_block_are_rounded_up(text, of, half):
 @pytest.mark.parametrize("text", ["1", "4096B", "4KB", "0.1%", "0.05%"])
 def test_a_cache_may_hold_one_block(text):
     assert parse_size(text, 4096, blocks=1000) == 1
+
+
+def test_whole_bytes_are_exact_beyond_what_a_float_holds():
+    assert parse_bytes("9007199254740993B", "space") == parse_size("9007199254740993B", 1) == 2**53 + 1
+    assert parse_size("1.5KB", 512) == 3

@@ -100,6 +100,12 @@ def number(text):
     return float(text)
 
 
+def share(text):
+    """Parse a share, such as ``0.01`` or ``1%``; this is a type for argparse."""
+    written = text.strip()
+    return number(written[:-1].strip()) / 100 if written.endswith("%") else number(written)
+
+
 def add_format_options(command):
     """Add the options that control how a raw trace is read; the help shows only the first, ``--format``."""
     group = command.add_argument_group("how a raw trace is read ('misspenalty trace options' lists further options)")
@@ -280,20 +286,36 @@ def parse_policies(text):
     return [own[name] if name in own else find_policy(name).name for name in names]
 
 
+def listed_devices(options):
+    """Return the devices that the options list.
+
+    Raises
+    ------
+    ParameterError
+        A name is empty.
+    """
+    devices = [name.strip() for name in options.device.split(",")]
+    if not all(devices):
+        raise ParameterError(f"--device {options.device!r} has an empty name; expected names with commas between them")
+    return devices
+
+
 def names_class(text):
     """Return whether a text names a Python class, as ``./mine.py:Mine`` or ``./mine.py`` do."""
     return ".py:" in text or text.endswith(".py")
 
 
 def refuse_existing(path):
-    """Refuse to write over a file or folder.
+    """Refuse to write over a file, a folder or a link, and to call one ``-``.
 
     Raises
     ------
     ParameterError
-        A file or folder of this name exists.
+        A file or folder of this name exists, possibly a link that leads nowhere; or the name is ``-``.
     """
-    if path.exists():
+    if str(path) == "-":
+        raise ParameterError("the output is -, but it cannot go to standard output; name a file or folder")
+    if os.path.lexists(path):
         raise ParameterError(f"{path} exists; choose another name or remove it")
 
 
@@ -310,8 +332,10 @@ def refuse_input(path, *inputs):
     Raises
     ------
     ParameterError
-        The output is one of these files, possibly under another name.
+        The output is one of these files, possibly under another name; or it is called ``-``.
     """
+    if str(path) == "-":
+        raise ParameterError("the output is -, but it cannot go to standard output; name a file")
     for name in inputs:
         if path.exists() and os.path.exists(name) and os.path.samefile(path, name):
             raise ParameterError(f"{path} is read by this command; choose another name for the output")

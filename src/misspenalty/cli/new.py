@@ -62,12 +62,17 @@ def _new(options):
         )
     if name in KINDS[kind][1]():
         raise ParameterError(f"there already is a {kind} {name}; choose another name")
-    folder = options.folder or Path(f"misspenalty-{name.replace('_', '-')}")
+    folder = options.folder or Path(f"misspenalty-{_dashed(name)}")
     refuse_existing(folder)
     files = write_package(kind, name, folder)
-    following = f"cd {shlex.quote(str(folder))} && pip install --no-build-isolation . && pytest"
+    place = f"./{folder}" if str(folder).startswith("-") else str(folder)
+    following = f"cd {shlex.quote(place)} && pip install --no-build-isolation . && pytest"
     rows = {kind: name, "folder": str(folder), "files": len(files), "next": following}
     return Described(rows, "\n".join([*(f"{folder / file}" for file in files), "", f"Next: {following}"]))
+
+
+def _dashed(name):
+    return name.replace("_", "-").strip("-")  # the name of a package cannot end with a dash
 
 
 def write_package(kind, name, folder):
@@ -78,7 +83,7 @@ def write_package(kind, name, folder):
     kind : str
         Name of a folder in `TEMPLATES`.
     name : str
-        Replaces ``$name``; with dashes instead of underscores, it replaces ``$dashed``.
+        Replaces ``$name``; with dashes instead of inner underscores, it replaces ``$dashed``.
     folder : Path
 
     Returns
@@ -86,7 +91,7 @@ def write_package(kind, name, folder):
     list of Path
         The files, relative to `folder`.
     """
-    values = {"name": name, "dashed": name.replace("_", "-")}
+    values = {"name": name, "dashed": _dashed(name)}
     written = []
     with atomic_path(folder) as partial:
         for source in sorted((TEMPLATES / kind).rglob("*.in")):

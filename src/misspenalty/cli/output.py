@@ -34,6 +34,11 @@ def encodable(value):
     )
 
 
+def _cell(value):
+    """Return a value as a cell of a CSV file: lists and dicts become JSON, which other programs can read."""
+    return json.dumps(value) if isinstance(value, dict | list | tuple) else encodable(value)
+
+
 def say(text, end="\n"):
     """Print a notice or an error on standard error; if its reader has left or its disk is full, it is lost.
 
@@ -60,7 +65,7 @@ def show(result, options):
     result = result.table if isinstance(result, Described) else result
     result = result() if callable(result) else result
     if isinstance(result, dict):
-        result = {key: encodable(value) for key, value in result.items()}
+        result = {key: _cell(value) if options.csv else encodable(value) for key, value in result.items()}
     frame = result if isinstance(result, pd.DataFrame) else pd.DataFrame([result])
     if options.json:
         rows = [

@@ -12,6 +12,7 @@ from misspenalty.cli.arguments import (
     add_policy_options,
     add_size_options,
     add_trace,
+    listed_devices,
     number,
     open_warmed,
     parse_policies,
@@ -131,7 +132,8 @@ def _penalty(options):
         raise ParameterError("--tflops is the speed of the GPUs that compute prompts; set --prefix as well")
     policies = parse_policies(options.policy)
     settings = policy_settings(options, policies, misspenalty.penalty)
-    read = (options.trace, options.warm_up, *options.device.split(","))
+    devices = listed_devices(options)
+    read = (options.trace, options.warm_up, *devices)
     plot = None if options.plot is None else plot_path(options.plot, *read)
     trace, warm = open_warmed(options)
     given = cache_sizes(trace, options.size.split(","), options.unit)
@@ -139,7 +141,7 @@ def _penalty(options):
         trace,
         policies,
         given.sizes,
-        [device.strip() for device in options.device.split(",")],
+        devices,
         unit="bytes" if given.in_bytes else options.unit,
         size_changes=options.size_changes,
         clients=options.clients,

@@ -10,12 +10,12 @@ from misspenalty.cli.arguments import (
     add_replay_options,
     add_size_options,
     add_trace,
-    number,
     open_warmed,
     parse_policies,
     plot_path,
     replay_settings,
     save_plot,
+    share,
     whole_number,
 )
 from misspenalty.cli.output import Described, say
@@ -70,7 +70,7 @@ def add(commands):
         help=f"cache sizes: {SIZE}; all: every size (lru)",
     )
     curve.add_argument(
-        "--sample", metavar="SHARE", type=number, help="estimate from a share of the blocks, such as 0.01"
+        "--sample", metavar="SHARE", type=share, help="estimate from a share of the blocks, such as 0.01 or 1%%"
     )
     curve.add_argument(
         "--sample-seed", metavar="N", type=whole_number, help="seed that chooses the blocks of --sample (default: 0)"

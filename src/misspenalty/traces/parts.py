@@ -174,6 +174,7 @@ def warm_up(
     (2, 3)
     """
     text = os.fspath(text) if isinstance(text, os.PathLike) else text
+    text = text.strip() if isinstance(text, str) and not os.path.exists(text) else text
     if isinstance(text, str) and not re.fullmatch(r"[0-9]{1,18}", text):
         if share := SHARE.fullmatch(text):
             references = share_of(share[1], len(trace))

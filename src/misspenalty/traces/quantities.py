@@ -9,7 +9,7 @@ UNITS = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000, "m": MINUTE,
 UNITS |= {"\u00b5s": 1_000, "\u03bcs": 1_000, "h": 60 * MINUTE, "d": 24 * 60 * MINUTE}  # micro sign, Greek mu
 BYTES = {"": 1, "b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 LATEST = 1 << 59  # 18 years, ns
-TIME = re.compile(rf"\s*(\d{{1,12}}(?:\.\d{{1,12}})?)\s*({'|'.join(sorted(UNITS, key=len, reverse=True))})\s*")
+TIME = re.compile(rf"\s*([0-9]{{1,12}}(?:\.[0-9]{{1,12}})?)\s*({'|'.join(sorted(UNITS, key=len, reverse=True))})\s*")
 
 
 def is_time(text: object) -> bool:
@@ -88,7 +88,7 @@ def parse_size(text: str, block_bytes: int, blocks: int | None = None, counted: 
         return size
     share_too = " or a share of the footprint (5%)" if blocks is not None else ""
     number, unit = _quantity(text, f"{counted}s (65536)", share_too, bytes_too=counted != "object")
-    size = int(number) if unit is None else int(float(number) * unit) // block_bytes
+    size = int(number) if unit is None else _bytes(number, unit) // block_bytes
     if size < 1:
         of = f" of {block_bytes} byte{'s' * (block_bytes != 1)}" if counted == "block" else ""
         raise ParameterError(f"{text!r} is less than one {counted}{of}; choose a larger size")
@@ -105,10 +105,14 @@ def parse_bytes(text: str, what: str, further: str = "") -> int:
         The text is not a size, or is smaller than a byte.
     """
     number, unit = _quantity(text, "bytes (8192)", further, name=f"{what} ")
-    size = int(number) if unit is None else int(float(number) * unit)
+    size = int(number) if unit is None else _bytes(number, unit)
     if size < 1:
         raise ParameterError(f"{what} is {text!r}; expected at least 1 byte")
     return size
+
+
+def _bytes(number: str, unit: int) -> int:
+    return int(float(number) * unit) if "." in number else int(number) * unit  # exact beyond 2**53
 
 
 def _quantity(
