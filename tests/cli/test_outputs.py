@@ -1,6 +1,7 @@
 """A full disk gives one line on standard error and no half-written file; closed pipes and odd names do no harm."""
 
 import csv
+import errno
 import gzip
 import io
 import json
@@ -193,6 +194,25 @@ def test_an_output_is_not_called_as_standard_input_is(trace, tmp_path, monkeypat
     monkeypatch.chdir(tmp_path)
     assert main([*(word.format(trace=trace) for word in words), "-"]) == 2
     assert "the output is -" in capsys.readouterr().err and not Path("-").exists()
+
+
+def test_names_that_are_too_long_get_their_own_message(trace, capsys):
+    assert main(["curve", str(trace), "--size", "9", "--policy", f"./{'x' * 300}.py:Mine"]) == 2
+    assert "cannot be read: File name too long" in capsys.readouterr().err
+    assert main(["curve", str(trace), "--size", "9", "--plot", f"{trace.parent}/{'x' * 300}.png"]) == 2
+    assert "the name is too long for this file system; choose a shorter name" in capsys.readouterr().err
+
+
+def test_what_must_not_be_removed_does_not_hide_the_name_of_the_output(tmp_path, monkeypatch, capsys):
+    """In a folder that must not be searched, looking for the temporary file is an error as well."""
+
+    def refuse(*_, **__):
+        raise PermissionError(errno.EACCES, "Permission denied", "temporary")
+
+    monkeypatch.setattr(Path, "mkdir", refuse)
+    monkeypatch.setattr(Path, "unlink", refuse)
+    assert main(["new", "drive", "mine", str(tmp_path / "x")]) == 2
+    assert f"{tmp_path / 'x'}: cannot be written: Permission denied" in capsys.readouterr().err
 
 
 def test_a_link_that_leads_nowhere_is_not_replaced(trace, tmp_path, capsys):

@@ -337,7 +337,7 @@ def refuse_input(path, *inputs):
     if str(path) == "-":
         raise ParameterError("the output is -, but it cannot go to standard output; name a file")
     for name in inputs:
-        if path.exists() and os.path.exists(name) and os.path.samefile(path, name):
+        if os.path.exists(path) and os.path.exists(name) and os.path.samefile(path, name):
             raise ParameterError(f"{path} is read by this command; choose another name for the output")
 
 
@@ -352,9 +352,9 @@ def plot_path(path, *inputs):
     refuse_input(path, *inputs)
     if path.suffix.lower() not in PLOTS:
         raise ParameterError(f"--plot {path}; expected a name that ends in {', '.join(PLOTS)}")
-    if not path.parent.is_dir():
+    if not os.path.isdir(path.parent):
         raise ParameterError(f"--plot {path}; there is no folder {path.parent}: make it, or choose another")
-    if path.is_dir():
+    if os.path.isdir(path):
         raise ParameterError(f"--plot {path} is a folder; choose another name")
     return path
 

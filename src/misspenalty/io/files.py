@@ -196,10 +196,10 @@ def _open_zstd(path, mode):
 
 
 def _remove(path):
-    if path.is_dir():
+    if os.path.isdir(path):  # unlike `Path.is_dir`, no error in a folder that must not be searched
         shutil.rmtree(path, ignore_errors=True)
     else:
-        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError, PermissionError):
             path.unlink()
 
 
