@@ -320,6 +320,9 @@ def test_shares_and_counts_may_be_written_as_sizes_may(capsys, tmp_path):
     command = ["curve", tmp_path / "x.spc", "--size", "900", "--csv"]
     plain, spaced = (told(capsys, *command, "--sample", "0.5", "--warm-up", text) for text in ("300", " 300 "))
     assert plain[0] == 0 and plain == spaced == told(capsys, *command, "--sample", "50%", "--warm-up", "300")
+    prompts = Path(__file__).parents[1] / "data" / "prompts_small.jsonl"
+    plain, spaced = (told(capsys, "curve", prompts, "--prefix", "--size=9", "--warm-up", text) for text in ("3", " 3 "))
+    assert plain[0] == 0 and plain == spaced
 
 
 def test_a_list_that_is_given_in_parts_is_whole(capsys, tmp_path):

@@ -76,7 +76,7 @@ def _warm_up(options, prompts):
     """Return the number of prompts that warm up the cache; the option gives it as a number or a share."""
     if share := SHARE.fullmatch(options.warm_up):
         return share_of(share[1], len(prompts))
-    if not re.fullmatch(r"[0-9]{1,18}", options.warm_up):
+    if not re.fullmatch(r"\s*[0-9]{1,18}\s*", options.warm_up):
         raise ParameterError(
             f"warm-up is {options.warm_up!r}; with --prefix, expected a number of prompts (6000) or a share (50%)"
         )

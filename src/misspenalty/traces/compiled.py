@@ -169,7 +169,9 @@ def _open_raw(
         raise InputError(f"compiling stopped ({error})", path=path, remedy=remedy) from error
     except (MemoryError, OverflowError) as error:
         remedy = "choose larger blocks (--block-size, block_bytes=…) or a shorter trace"
-        raise InputError(f"is too large to compile here ({error})", path=path, remedy=remedy) from error
+        raise InputError(
+            f"is too large to compile here ({str(error) or 'out of memory'})", path=path, remedy=remedy
+        ) from error
 
 
 def is_compiled(path: Path) -> bool:
