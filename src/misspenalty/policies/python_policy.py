@@ -265,10 +265,10 @@ def load_class(text: str) -> type:
     file, _, name = (text, "", "") if text.endswith(".py") else text.rpartition(":")
     path = Path(file)
     try:
-        found = path.is_file()
+        exists = path.is_file()
     except OSError as error:  # the name is too long, or the folder must not be searched
         raise InputError(f"cannot be read: {error.strerror}", path=file) from error
-    if not found:
+    if not exists:
         raise InputError("no such file", path=file, expected="a Python file, named as in ./mine.py:Mine")
     module_name = f"misspenalty_policy_{path.stem}"
     spec = importlib.util.spec_from_file_location(module_name, path)
