@@ -349,6 +349,15 @@ def test_a_sparse_file_is_refused_at_once(tmp_path, capsys, name, options):
     assert "is a sparse file with more than 256 MB of holes" in capsys.readouterr().err
 
 
+def test_a_large_file_is_read_where_the_system_cannot_find_holes(tmp_path, capsys, monkeypatch):
+    """In a browser, the page "Press play" has a Python without `os.SEEK_DATA`."""
+    monkeypatch.delattr("os.SEEK_DATA")
+    monkeypatch.setattr("misspenalty.traces.compression.MOST_HOLES", 3)
+    (tmp_path / "x.txt").write_text("7\n8\n7\n")
+    assert main(["trace", "info", str(tmp_path / "x.txt")]) == 0
+    assert re.search(r"references +3\b", capsys.readouterr().out)
+
+
 def test_small_holes_are_zeros(tmp_path, capsys):
     with open(tmp_path / "x", "wb") as file:
         file.write((7).to_bytes(8, "little") * 512)

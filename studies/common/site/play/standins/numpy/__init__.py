@@ -65,6 +65,9 @@ def zeros_like(values):
     return empty(values.shape, values.dtype)
 
 
+empty_like = zeros_like
+
+
 def array(values, dtype=None):
     """Return a new array of these values."""
     made = asarray(values, dtype)
@@ -112,7 +115,7 @@ def _kind_of(values):
     if kinds <= {bool}:
         return _dtype(bool_ if values else float64)
     if kinds <= {int, bool}:
-        return _dtype(uint64 if builtins.max(values) >> 63 else int64)
+        return _dtype(uint64 if builtins.max(values) >= 1 << 63 else int64)
     return _dtype(float64)
 
 
@@ -198,10 +201,9 @@ def repeat(values, times):
     return stored(itertools.chain.from_iterable(map(itertools.repeat, values.tolist(), times)), values.dtype)
 
 
-def diff(values, prepend=None):
-    """Return the differences of neighbouring values."""
-    given = values.tolist()
-    given = given if prepend is None else [prepend, *given]
+def diff(values, prepend=None, append=None):
+    """Return the differences of neighbouring values, with a number before or after them if one is given."""
+    given = [*([] if prepend is None else [prepend]), *values.tolist(), *([] if append is None else [append])]
     return stored(map(operator.sub, given[1:], given), values.dtype)
 
 
@@ -321,6 +323,11 @@ class _Extreme:
     def accumulate(self, values):
         """Return the running minimum or maximum of the values."""
         return stored(itertools.accumulate(values.tolist(), self.choose), values.dtype)
+
+    def at(self, values, places, others):
+        """Change each value of `values` whose index is in `places` if the number next to the index replaces it."""
+        for place, other in zip(places.tolist(), others.tolist(), strict=True):
+            values[place] = self.choose(values[place], other)
 
 
 minimum, maximum = _Extreme(builtins.min), _Extreme(builtins.max)

@@ -46,7 +46,8 @@ class Array:
         return len(self.values)
 
     def __getitem__(self, place):
-        return self.values[place]
+        value = self.values[place]
+        return value.decode(errors="backslashreplace") if self.type == string() and value is not None else value
 
     @property
     def null_count(self):

@@ -34,6 +34,13 @@ def equal(column, value):
     return pa.Array([one == value for one in column.values], pa.DataType("bool"))
 
 
+def binary_join_element_wise(*columns):
+    """Return the texts of several columns row by row, joined by the last argument; none of them is missing."""
+    *columns, separator = columns
+    rows = zip(*(column.values for column in columns), strict=True)
+    return pa.Array(list(map(separator.encode().join, rows)), pa.string())
+
+
 def if_else(chosen, value, column):
     """Return `value` where `chosen` is true, and the values of `column` elsewhere."""
     pairs = zip(chosen.values, column.values, strict=True)
