@@ -108,7 +108,7 @@ def build(out):
         fetch_pyodide(Path(scratch), folder / "pyodide")
         pack_package(imported(), folder / "pyodide", Path(scratch), folder / "package.zip")
         traces = [pack(folder, name, *about) for name, about in TRACES.items() if (ROOT / about[0]).is_file()]
-        manifest = {"traces": traces, "drives": drives(folder), "claims": claims()}
+        manifest = {"traces": traces, "drives": drives(folder), "claims": claims({one["name"] for one in traces})}
         (folder / "manifest.json").write_text(json.dumps(manifest, indent=1) + "\n")
 
 
@@ -287,8 +287,8 @@ def drives(folder):
     return found
 
 
-def claims():
-    """List the claims about MQ's hit ratios that a page can judge, beginning with one of each archived verdict.
+def claims(traces=("128mb",)):
+    """List the claims about MQ's hit ratios that a page with these traces can judge, the first of each verdict first.
 
     A claim is about one hit ratio (``value``), about MQ's lead in points (``margin``), about the share of LRU's misses
     that MQ saves (``fewer``), or about which of the two hits more often (``order``).
@@ -296,7 +296,7 @@ def claims():
     ledger = {claim.id: claim for claim in load_ledger(ROOT)}
     archived = pd.read_csv(ROOT / "results" / "claims.csv", dtype=str, keep_default_na=False).set_index("id")
     found = []
-    for mb in SIZES_MB:
+    for mb in SIZES_MB if "128mb" in traces else ():
         for form, id in JUDGED.items():
             claim = ledger[id.format(mb=mb)]
             measure, size = ("relative", TIE if claim.clear else 0) if claim.kind == "ordering" else limit_of(claim)

@@ -156,6 +156,7 @@ class _Site:
             trim_blocks=True, lstrip_blocks=True,
         )  # fmt: skip
         self.pages.globals |= {"titles": self.titles, "extras": list(self.extras), "verdicts": VERDICTS}
+        self.pages.globals |= {"judges": bool(self.replayed)}
         self.pages.globals |= {"version": misspenalty.__version__, "commit": commit_of(root)}
         self.pages.filters |= {"claim_page": claim_page, "shortened": shortened}
 

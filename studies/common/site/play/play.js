@@ -88,12 +88,17 @@ function restore() {
     if (![...fields[name].options].some((option) => option.value === given.get(name))) throw new Error(`the address names ${name} "${given.get(name)}", which this page does not have`);
     fields[name].value = given.get(name);
   }
+  if (given.has("load") && !given.has("amount")) usual_amount();
   if (!given.has("policy")) return;
   const asked = given.get("policy").split(",").filter(Boolean);
   const known = [...form.querySelectorAll("input[name=policy]")].map((box) => box.value);
   const odd = asked.filter((name) => !known.includes(name));
   if (odd.length) throw new Error(`the address names policy "${odd[0]}", which this page does not have`);
   choose(asked);
+}
+
+function usual_amount() {
+  fields.amount.value = fields.load.value === "interval" ? "300us" : "4";
 }
 
 // Requests at the times of the trace need neither a number nor an interval
@@ -217,6 +222,8 @@ function verdict(claim, obtained, ratios) {
 const replayed = new Map();
 
 async function judge(claim) {
+  const judged = document.querySelector(".judged");
+  judged.textContent = "";
   await open(claim.trace);
   say(`Replaying ${claim.id}`);
   const ratios = [];
@@ -233,7 +240,7 @@ async function judge(claim) {
   const hit = claim.policies.map((policy, place) => `${policy.toUpperCase()} hits ${ratios[place].toFixed(3)} %`).join(", ");
   const against = claim.form === "order" ? "" : ` Published ${claim.published} ${claim.unit}, obtained ${rounded(obtained)}; tolerance ` +
     `${claim.measure === "relative" ? `${100 * claim.tolerance} %` : `${claim.tolerance} ${claim.unit}`}.`;
-  document.querySelector(".judged").textContent = `${claim.statement} In this browser: ${hit}.${against} Verdict: ${VERDICTS[made]}, ` +
+  judged.textContent = `${claim.statement} In this browser: ${hit}.${against} Verdict: ${VERDICTS[made]}, ` +
     `${made === claim.verdict ? "as archived" : `but the archived verdict is: ${VERDICTS[claim.verdict]}`}.`;
   say("Done.");
   return { obtained, ratios, verdict: made };
@@ -242,8 +249,9 @@ async function judge(claim) {
 // A link from a claim's page names the claim, which is judged at once
 function asked() {
   const id = new URLSearchParams(location.hash.slice(1)).get("claim");
+  if (id === null) return null;
   const place = manifest.claims.findIndex((claim) => claim.id === id);
-  if (place < 0) return null;
+  if (place < 0) throw new Error(`the address names claim "${id}", which this page cannot judge`);
   list.value = place;
   document.querySelector("form.judge").scrollIntoView();
   return manifest.claims[place];
@@ -263,7 +271,8 @@ async function own(file) {
   say(`${about.text}.`);
 }
 
-// Work on one thing at a time, with the choices as they are when it begins; a file that is dropped meanwhile waits
+// Work on one thing at a time, with the choices as they are when it begins; a file that is dropped meanwhile waits. A
+// control that is disabled loses the focus, and gets it back
 let last = Promise.resolve();
 function guarded(work) {
   last = last.then(() => alone(work));
@@ -271,6 +280,7 @@ function guarded(work) {
 }
 
 async function alone(work) {
+  const focused = document.activeElement;
   const controls = [...document.querySelectorAll("button, input, select")].filter((control) => !control.disabled);
   controls.forEach((control) => { control.disabled = true; });
   try {
@@ -280,6 +290,7 @@ async function alone(work) {
   } finally {
     controls.forEach((control) => { control.disabled = false; });
     offer_amount();
+    if (document.activeElement === document.body) focused?.focus({ preventScroll: true });
   }
 }
 
@@ -319,12 +330,18 @@ async function load() {
 // What is asked for while the page loads waits until it is loaded and has run
 function listen() {
   fields.load.addEventListener("change", () => {
-    fields.amount.value = fields.load.value === "interval" ? "300us" : "4";
+    usual_amount();
     offer_amount();
   });
   form.addEventListener("submit", (event) => { event.preventDefault(); guarded(run); });
-  fields.trace.addEventListener("change", clear);
-  document.querySelector("form.judge").addEventListener("submit", (event) => {
+  fields.trace.addEventListener("change", () => {
+    clear();
+    say("Press Play to replay this trace.");
+  });
+  addEventListener("hashchange", () => {
+    if (location.hash.startsWith("#claim=")) guarded(() => judge(asked()));
+  });
+  document.querySelector("form.judge")?.addEventListener("submit", (event) => {
     event.preventDefault();
     guarded(() => judge(manifest.claims[list.value]));
   });
@@ -332,10 +349,15 @@ function listen() {
     if (target.files[0]) dropped(target.files[0]);
     target.value = "";
   });
-  document.addEventListener("dragover", (event) => event.preventDefault());
+  // Text that is dragged into a field is the browser's business
+  const has_files = (event) => event.dataTransfer.types.includes("Files");
+  document.addEventListener("dragover", (event) => { if (has_files(event)) event.preventDefault(); });
   document.addEventListener("drop", (event) => {
+    if (!has_files(event)) return;
     event.preventDefault();
-    if (event.dataTransfer.files[0]) dropped(event.dataTransfer.files[0]);
+    const [file, ...others] = event.dataTransfer.files;
+    if (others.length) guarded(() => { throw new Error(`${others.length + 1} files at once; a trace is one file: drop one after the other`); });
+    else if (file) dropped(file);
   });
   document.querySelector("[data-save=csv]").addEventListener("click", () => {
     const columns = Object.keys(rows[0]).filter((column) => column !== "ms");

@@ -56,6 +56,15 @@ def test_every_claim_has_a_page_with_its_statement_line_and_rows(site):
         assert row["verdict"] == "not_testable" or "Rows that the claim reads" in text
 
 
+def test_without_the_raw_trace_no_claim_can_be_judged_in_the_browser(root, tmp_path):
+    (tmp_path / "play").mkdir()
+    (tmp_path / "play" / "manifest.json").write_text('{"traces": [], "drives": [], "claims": []}')
+    build_site(tmp_path / "site", root, extras={"play": tmp_path / "play"})
+    text = (tmp_path / "site" / "play" / "index.html").read_text()
+    assert "no claim can be judged here" in text and '<form class="judge"' not in text
+    assert "Replay a trace in this browser" in (tmp_path / "site" / "index.html").read_text()
+
+
 def test_every_link_leads_to_a_file(site):
     assert len(list(site.rglob("*.html"))) > 3
     for path in site.rglob("*.html"):

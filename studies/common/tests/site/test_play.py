@@ -497,6 +497,44 @@ def test_a_link_to_a_claim_judges_it(browser, address):
     assert "MQ leads LRU by 12.65 points" in page.locator(".judged").inner_text()
     assert "right direction, as archived" in page.locator(".judged").inner_text()
     assert page.locator("input[name=policy]:checked").count() > 1  # so that Play works, too
+    page.evaluate("location.hash = 'claim=mq.table4.mq.128'")
+    page.locator(".judged").get_by_text("MQ, 128 MB of storage cache").wait_for(timeout=120_000)
+    page.close()
+
+
+def test_a_link_to_a_claim_that_the_page_lacks_says_so(browser, address):
+    page = browser.new_page()
+    page.goto(f"{address}#claim=mq.table4.margin.1")
+    loaded(page)
+    assert 'claim "mq.table4.margin.1", which this page cannot judge' in status(page)
+    page.close()
+
+
+def test_a_run_leaves_the_focus_where_it_was(page):
+    page.select_option("select[name=trace]", "tpcc_small")
+    assert status(page) == "Press Play to replay this trace."
+    page.focus("input[name=size]")
+    page.keyboard.press("Enter")
+    page.get_by_text("replays of").wait_for(timeout=120_000)
+    assert page.evaluate("document.activeElement.name") == "size"
+
+
+def test_several_files_are_refused_and_dragged_text_is_left_to_the_browser(page):
+    drop = """(fill) => {
+        const data = new DataTransfer();
+        if (fill === "text") data.setData("text/plain", "5%");
+        else ["a", "b"].forEach((name) => data.items.add(new File(["7"], name)));
+        const event = new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true });
+        document.body.dispatchEvent(event);
+        return event.defaultPrevented;
+    }"""
+    assert not page.evaluate(drop, "text") and page.evaluate(drop, "files")
+    page.get_by_text("2 files at once").wait_for()
+
+
+def test_an_address_with_a_load_but_no_number_takes_the_load_s_own(browser, address):
+    page = opened(browser, address, policy="lru", size="1%", device="5ms", load="interval")
+    assert page.locator("input[name=amount]").input_value() == "300us" and "timed replays of" in status(page)
     page.close()
 
 
@@ -514,6 +552,7 @@ def test_the_page_is_given_claims_directives_and_the_modules_that_it_imports():
     first = [claim["verdict"] for claim in claims[:3]]
     assert sorted(first) == ["direction", "not_reproduced", "reproduced"]
     assert "-3" in tool["directives"]() and "boundscheck=False" in tool["directives"]()
+    assert tool["claims"]({"tpcc_small"}) == []  # as in a checkout without the raw traces
     packed = tool["imported"]()
     assert {"misspenalty.policies.python_policy", "misspenalty.traces.dialects"} < set(packed)
     assert not [name for name in packed if name.startswith("misspenalty_studies")]
