@@ -158,7 +158,7 @@ class _Site:
         self.pages.globals |= {"titles": self.titles, "extras": list(self.extras), "verdicts": VERDICTS}
         self.pages.globals |= {"judges": bool(self.replayed)}
         self.pages.globals |= {"version": misspenalty.__version__, "commit": commit_of(root)}
-        self.pages.filters |= {"claim_page": claim_page, "shortened": shortened}
+        self.pages.filters |= {"claim_page": claim_page, "shortened": shortened, "latex": latex}
 
     def _readings(self):
         """Return the code and the rows that each claim is based on; rows are listed by their table's path."""
@@ -445,6 +445,15 @@ def claim_page(claim):
     'claim/mq.table4.mq.128.html'
     """
     return f"claim/{claim}.html"
+
+
+def latex(text):
+    """Return a text with LaTeX's special characters escaped, as an entry of BibTeX needs it.
+
+    >>> print(latex("mq.rel_miss, 5 %"))
+    mq.rel\\_miss, 5 \\%
+    """
+    return re.sub(r"[&%$#_{}]", r"\\\g<0>", text)
 
 
 def _under(root, source):

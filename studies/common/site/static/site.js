@@ -44,13 +44,23 @@ function filter(form) {
     more.hidden = shown <= most;
     output.textContent = `${shown} ${noun}`;
     const query = new URLSearchParams(fields.filter((field) => field.value !== initial.get(field)).map((field) => [field.name, field.value]));
-    history.replaceState(null, "", query.size ? `#${query}` : location.pathname);
+    history.replaceState(null, "", query.size ? `#${query}` : location.href.replace(/#.*/, ""));
   }
 
-  for (const [name, value] of new URLSearchParams(location.hash.slice(1))) {
-    const field = fields.find((one) => one.name === name);
-    if (field && (!field.options || [...field.options].some((option) => option.value === value))) field.value = value;
+  function restore() {
+    fields.forEach((field) => { field.value = initial.get(field); });
+    for (const [name, value] of new URLSearchParams(location.hash.slice(1))) {
+      const field = fields.find((one) => one.name === name);
+      if (field && (!field.options || [...field.options].some((option) => option.value === value))) field.value = value;
+    }
   }
+
+  restore();
+  addEventListener("hashchange", () => {
+    if (document.getElementById(location.hash.slice(1))) return; // a link to a part of the page
+    restore();
+    apply();
+  });
   more.addEventListener("click", () => { most = Infinity; apply(); });
   form.addEventListener("input", apply);
   form.addEventListener("submit", (event) => event.preventDefault());

@@ -1,6 +1,7 @@
 """Test that the site of one study is complete, requests nothing from other hosts, and works in a browser, at the width
 of a phone, too."""
 
+import html
 import json
 import os
 import re
@@ -100,6 +101,61 @@ def test_the_filters_of_claims_are_kept_in_the_address(site, page):
     page.goto(page.url.split("#")[0] + "#length=1&verdict=unknown&role=")
     page.reload()
     assert page.url.endswith("#role=") and page.locator("select[name=verdict]").input_value() == ""
+    page.goto(page.url.split("#")[0] + "#verdict=reproduced")  # the page stays open
+    page.get_by_text(re.compile(f"^{shown} claims$")).wait_for()
+    page.goto(page.url.split("#")[0] + "#main")
+    assert page.locator("table.claims tbody tr:visible").count() == shown
+
+
+def test_an_entry_of_bibtex_has_a_key_of_its_own_and_escapes_what_latex_does_not_print(site):
+    pages = [path for path in site.rglob("*.html") if "docs" not in path.parts]
+    texts = {path: html.unescape(path.read_text()) for path in pages}
+    entries = {path: re.search(r"@misc\{([^,]+),\n(.*?)\n\}", text, re.DOTALL).groups() for path, text in texts.items()}
+    assert len(pages) > 20 and len({key for key, _ in entries.values()}) == len(pages)
+    _, entry = entries[site / "claim" / "vlog.table2.new_disk.html"]
+    assert "{ vlog.table2.new\\_disk }" in entry and "claim/vlog.table2.new\\_disk.html" in entry
+
+
+def test_an_interval_is_explained_only_where_one_is_drawn(root, tmp_path):
+    (tmp_path / "results").mkdir()
+    for path in (*(root / "results").iterdir(), root / "src", root / "studies"):
+        (tmp_path / path.relative_to(root)).symlink_to(path)
+    rows = pd.read_csv(root / "results" / "claims.csv", dtype=str, keep_default_na=False)
+    first, second = rows.index[rows["obtained"].str.fullmatch(r"\d+\.\d+")][:2]
+    rows.loc[first, ["low", "high"]] = ["1", "2"]
+    rows.loc[second, ["low", "high"]] = ["T1: 1, T6: 2", "T1: 2, T6: 3"]
+    (tmp_path / "results" / "claims.csv").unlink()
+    rows.to_csv(tmp_path / "results" / "claims.csv", index=False)
+    build_site(tmp_path / "site", tmp_path)
+    texts = [(tmp_path / "site" / "claim" / f"{rows.loc[row, 'id']}.html").read_text() for row in (first, second)]
+    assert ["the line is the 95 % interval" in text for text in texts] == [True, False]
+    assert all("interval from" in text for text in texts)
+
+
+def test_without_scripts_a_figure_is_a_picture_and_no_idle_button_is_shown(site, browser):
+    page = browser.new_page(java_script_enabled=False)
+    page.goto(f"file://{site}/figure/vlog/fig6.html")
+    assert page.locator(".chart noscript img, .chart img").first.is_visible()
+    assert page.locator(".chart .controls").is_hidden()
+    page.close()
+
+
+def test_a_printed_page_has_whole_tables_and_no_buttons(site, page):
+    page.goto(f"file://{site}/study/vlog.html")
+    page.wait_for_selector("[data-drawn]")
+    page.emulate_media(media="print")
+    assert page.locator(".chart .controls").is_hidden()
+    assert set(page.locator(".wide").evaluate_all("(all) => all.map((one) => getComputedStyle(one).overflowX)")) == {
+        "visible"
+    }
+
+
+@pytest.mark.parametrize("name", ["study/vlog.html", "claims.html", "claim/vlog.table2.new_disk.html", "files.html"])
+def test_a_page_fits_into_320_pixels(site, page, name):
+    """This is the width of a screen of 1280 pixels at 400 %, too."""
+    page.set_viewport_size({"width": 320, "height": 640})
+    page.goto(f"file://{site}/{name}")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 320
 
 
 def test_each_part_of_the_bar_leads_to_the_claims_it_counts(site, page):
