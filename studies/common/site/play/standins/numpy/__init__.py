@@ -177,7 +177,7 @@ def concatenate(parts):
     return made
 
 
-append = lambda values, more: concatenate([values, asarray(more)])  # noqa: E731
+append = lambda values, more: concatenate([values, asarray(more).reshape(-1)])  # noqa: E731
 
 
 def stack(columns, axis):
@@ -341,8 +341,8 @@ def clip(values, low, high):
 def rint(values):
     """Return values rounded to whole numbers, with halves to even ones, as floats."""
     if isinstance(values, int | float):
-        return float(round(values))
-    return stored([float(round(value)) for value in values.tolist()], _dtype(float64), values.shape)
+        return float(builtins.round(values, 0))
+    return stored([float(builtins.round(value, 0)) for value in values.tolist()], _dtype(float64), values.shape)
 
 
 round = rint
