@@ -382,6 +382,13 @@ def test_what_begins_like_a_time_is_not_a_drive(device):
         misspenalty.penalty(Trace.from_blocks([1]), "lru", 1, device)
 
 
+@pytest.mark.parametrize(("device", "written"), [("5", "5ms"), (" 2.5", "2.5ms"), ("5.", "5ms"), (".5", "0.5ms")])
+def test_a_time_without_its_unit_is_shown_with_one(device, written):
+    with pytest.raises(ParameterError, match=f"is a time without its unit; write {written}, or name a drive"):
+        misspenalty.penalty([1], "lru", 1, device)
+    assert misspenalty.penalty([1], "lru", 1, written)["misses"].tolist() == [1]
+
+
 def test_unknown_drive():
     with pytest.raises(InputError, match="no_such_drive: no such drive or file"):
         misspenalty.penalty(Trace.from_blocks([1]), "lru", 1, "no_such_drive")
