@@ -113,6 +113,12 @@ def test_a_window_begins_with_the_reference_at_its_first_instant(seconds, window
     assert table["references"].tolist() == expected
 
 
+def test_windows_may_span_all_times():
+    """The difference of these times needs 64 bits without a sign."""
+    table = over_time(Trace.from_blocks([1, 2, 3], time=[-(2**63), 0, 2**63 - 1]), 4)
+    assert table["references"].tolist() == [1, 0, 1, 1]
+
+
 def test_a_window_without_references_has_no_read_share():
     table = over_time(Trace.from_blocks([1, 2, 3], time=[0, 1, 100]), 4)
     assert table["references"].tolist() == [2, 0, 0, 1] and table["read_share"].isna().tolist() == [0, 1, 1, 0]

@@ -88,10 +88,9 @@ def _windows(trace: Trace, windows: int) -> tuple[np.ndarray, float | None]:
         span = int(trace.time.max()) - begin
     if trace.time is None or not span:
         return np.arange(n) * min(windows, n) // n, None
-    whole, rest = divmod(span, windows)
-    number = np.arange(1, windows)
-    first = number * whole - (-number * rest // windows)  # first ns of each window but the first, rounded up
-    return np.searchsorted(first, trace.time - begin, side="right"), span / windows / 1e9
+    first = [-(-number * span // windows) for number in range(1, windows)]  # ns, rounded up
+    since = (trace.time - begin).view(np.uint64)  # a difference of times may need 64 bits
+    return np.searchsorted(np.array(first, np.uint64), since, side="right"), span / windows / 1e9
 
 
 def request_sizes(trace: Trace) -> pd.DataFrame:
