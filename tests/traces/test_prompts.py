@@ -227,6 +227,10 @@ def test_prompts_hold_whole_numbers():
     columns = {"time": None, "input_tokens": [3, 2], "output_tokens": [0, 0], "count": [2, 1], "blocks": [7, 8, 7]}
     made = Prompts(**columns | {"count": np.array([2.0, 1.0]), "input_tokens": [3.0, 2.0]}, block_tokens=2)
     assert made.count.dtype == np.int64 and made.count.tolist() == [2, 1] and made.input_tokens.tolist() == [3, 2]
+    small = {"count": np.array([2, 1], np.uint8), "input_tokens": np.array([3, 2], np.uint64)}
+    assert Prompts(**columns | small, block_tokens=2).covered().tolist() == [2, 1, 2]
+    unsigned = Prompts(**columns | {"count": np.array([2, 1], np.uint64)}, block_tokens=2)
+    assert unsigned.covered().dtype == np.int64
     wrong = {"blocks": [0.1, 0.2, 0.1], "count": [1.5, 1.5], "input_tokens": ["3", "2"], "output_tokens": [0, np.nan]}
     for name, values in wrong.items():
         with pytest.raises(ParameterError, match=f"prompts: {name} is of type .*; expected one whole number per entry"):

@@ -39,13 +39,12 @@ EXACT = 1 << 53  # below this, a float holds every whole number
 
 
 def _whole(name, values):
-    """Return a column as an array of whole numbers, after checking that it holds these; floats become int64."""
+    """Return a column as an array of whole numbers, after checking that it holds these; all but hashes become int64."""
     given = unmasked(values, f"prompts: {name}")
-    if given.ndim == 1 and given.dtype.kind in "iu":
-        return given
-    if given.shape == (0,):
-        return given.astype(np.int64)
-    few = given.ndim == 1 and given.dtype.kind == "f" and name != "blocks" and bool((abs(given) < EXACT).all())
+    hashes, kind = name == "blocks", given.dtype.kind
+    if given.ndim == 1 and (kind in "iu" or not given.size):
+        return given if hashes and kind in "iu" else given.astype(np.int64)
+    few = given.ndim == 1 and kind == "f" and not hashes and bool((abs(given) < EXACT).all())
     if not few or not bool((given == given.astype(np.int64)).all()):
         raise ParameterError(
             f"prompts: {name} is of type {given.dtype} and shape {given.shape}; expected one whole number per entry"
@@ -76,8 +75,8 @@ class Prompts:
     Raises
     ------
     ParameterError
-        The columns differ in length or hold other than whole numbers, a number of tokens or blocks is below 0, or the
-        prompts have another number of blocks in total than there are.
+        The columns differ in length or hold other than whole numbers, a number of input tokens or blocks is below 0,
+        or the prompts have another number of blocks in total than there are.
     """
 
     time: np.ndarray
