@@ -165,6 +165,8 @@ def test_rows_of_different_lengths_are_reported():
 
 def test_a_range_is_a_trace():
     assert simulate(range(5), "lru", 2) == simulate(list(range(5)), "lru", 2)
+    high = range(2**63 - 1, 2**63 + 1)
+    assert Trace.from_blocks(high).address.tolist() == list(high)
 
 
 def test_a_time_above_63_bits_is_refused():

@@ -73,7 +73,7 @@ def unmasked(values: ArrayLike, name: str) -> np.ndarray:
         made = np.asarray(values)
     except ValueError as error:
         raise ParameterError(f"{name}: {error}; expected one value per entry") from error
-    given = list(values) if made.dtype.kind == "f" and isinstance(values, list | tuple) else []
+    given = list(values) if made.dtype.kind == "f" and isinstance(values, list | tuple | range) else []
     if given and all(is_number(value) and isinstance(value, numbers.Integral) for value in given):
         with contextlib.suppress(OverflowError):  # a number below 0, which the caller refuses
             made = np.array(given, np.uint64)
