@@ -241,6 +241,14 @@ def test_a_named_index_is_a_column_unless_a_column_has_its_role(tmp_path):
     assert Trace.from_table(numbered.set_index(when)).time.tolist() == [0, 10**6]
 
 
+def test_an_index_that_arrow_cannot_hold_is_no_column_unless_it_is_read():
+    frame = pd.DataFrame({"key": [7, 8, 7]}, index=pd.Index([0, "a", 2.5], name="row"))
+    assert Trace.from_table(frame).address.tolist() == [7, 8]
+    for odd, columns in ((frame, "time=row"), (frame.rename_axis("time"), None)):
+        with pytest.raises(ParameterError, match="the table cannot be used"):
+            Trace.from_table(odd, columns=columns)
+
+
 def test_an_array_of_records_is_a_table():
     records = np.array([(5, 7, 10), (6, 8, 20), (8, 7, 10)], [("time", "<u4"), ("key", ">u8"), ("size", "<u4")])
     for each in (records, records.view(np.recarray)):
@@ -277,8 +285,11 @@ def test_a_series_with_a_name_is_a_table():
             Trace.from_table(odd)
 
 
-@pytest.mark.parametrize("kind", ["M8[D]", "M8[h]", "M8[m]", "m8[D]", "m8[h]", "m8[m]", "M8[W]"])
-def test_times_of_numpy_have_any_unit_from_a_second_on(kind):
+KINDS = ["M8[D]", "M8[h]", "M8[m]", "m8[D]", "m8[h]", "m8[m]", "M8[W]", "M8[2h]", "M8[10s]", "m8[10ms]", "m8[5ns]"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_times_of_numpy_have_any_unit_and_step(kind):
     time = np.array([0, 1], kind)
     step = int((time[1] - time[0]) / np.timedelta64(1, "ns"))
     assert Trace.from_table({"key": ["a", "b"], "time": time}).time.tolist() == [0, step]

@@ -28,7 +28,8 @@ from misspenalty.traces.values import TextKeysError, is_text
 from misspenalty.traces.vocabulary import EXCLUSIVE, PLACES, TIMES, Roles, meaning
 
 BATCH = 1 << 20  # rows at a time
-COARSE = ("Y", "M", "W", "D", "h", "m")  # NumPy's units of time that Arrow does not have
+FINE = ("s", "ms", "us", "ns")  # NumPy's units of time that Arrow has
+COARSE = ("Y", "M", "W", "D", "h", "m")  # and those that are whole seconds
 
 
 def read_columns(
@@ -136,8 +137,8 @@ def _requests(
 
 
 def as_arrow(source: Any, named: Collection[str] = ()) -> pa.Table:
-    """Return a pandas or polars frame, an Arrow table or batch, a dict of columns or an array of records as an Arrow
-    table.
+    """Return a pandas or polars frame, a Series with a name, an Arrow table or batch, a dict of columns or an array of
+    records as an Arrow table.
 
     Parameters
     ----------
@@ -167,8 +168,8 @@ def as_arrow(source: Any, named: Collection[str] = ()) -> pa.Table:
         raise ParameterError(f"the numbers of a column need more than 64 bits ({error}); give them as text") from error
     except (pa.ArrowException, TypeError, ValueError, AttributeError) as error:
         raise ParameterError(
-            f"the table cannot be used ({error}); expected a pandas or polars frame, an Arrow table, or a dict of"
-            " columns of one length"
+            f"the table cannot be used ({error}); expected a pandas or polars frame, a Series with a name, an Arrow"
+            " table, an array of records, or a dict of columns of one length"
         ) from error
 
 
@@ -177,8 +178,10 @@ def _array(column: Any) -> pa.Array:
     dtype: Any = getattr(column, "dtype", None)
     if _swapped(dtype):
         column = column.astype(dtype.newbyteorder("="))
-    if isinstance(dtype, np.dtype) and dtype.kind in "mM" and np.datetime_data(dtype)[0] in COARSE:
-        column = column.astype(f"{dtype.kind}8[s]")
+    if isinstance(dtype, np.dtype) and dtype.kind in "mM":
+        unit, step = np.datetime_data(dtype)
+        if unit in COARSE or (unit in FINE and step > 1):  # Arrow would take steps of 10 ms for steps of 1 ms
+            column = column.astype(f"{dtype.kind}8[{'s' if unit in COARSE else unit}]")
     try:
         return pa.array(column)
     except OverflowError:
@@ -194,7 +197,7 @@ def _of_pandas(frame: Any, named: Collection[str]) -> pa.Table:
     """Return a pandas frame, or a Series with a name, as an Arrow table.
 
     A level of the index with a name is a column unless a column has its name or role, and in any case if it is among
-    the names in `named`.
+    the names in `named`. One that Arrow cannot hold is left out if its name implies no role.
     """
     if not hasattr(frame, "columns") and getattr(frame, "name", None) is not None:
         frame = frame.to_frame()
@@ -208,7 +211,11 @@ def _of_pandas(frame: Any, named: Collection[str]) -> pa.Table:
     for place, name in enumerate(frame.index.names):
         new = name is not None and str(name) not in columns
         if new and (str(name) in named or _kind(str(name)) not in taken):
-            columns[str(name)] = _array(frame.index.get_level_values(place))
+            try:
+                columns[str(name)] = _array(frame.index.get_level_values(place))
+            except (pa.ArrowException, OverflowError):
+                if str(name) in named or meaning(str(name)):
+                    raise
     return pa.table(columns)
 
 
