@@ -259,7 +259,7 @@ def test_a_word_for_a_missing_key_is_refused_in_the_words_of_the_package(page, t
 # Functions that the page's modules name, but only in what the page never does: tables of drives, which are packed when
 # the page is built; Parquet and data frames; builds; bounds by bytes; comparing traces; samples; LHD in Python
 UNREACHED = {
-    "numpy": "abs add array_equal divide hypot iinfo inf interp lexsort ma roll sqrt tile vstack",
+    "numpy": "abs add array_equal datetime_data divide hypot iinfo inf interp lexsort ma roll sqrt tile vstack",
     "pyarrow": "CompressedOutputStream RecordBatch DictionaryArray Table BaseExtensionType default_memory_pool parquet"
     " table timestamp",
     "pyarrow.compute": "",
