@@ -69,6 +69,8 @@ def test_sizes_in_blocks_are_drawn_next_to_others_in_bytes():
     assert [line.get_xdata().tolist() for line in lines] == [[4096, 8192]] * 2
     with pytest.raises(InputError, match="some rows have sizes in blocks, others in bytes; give block_bytes"):
         curve.hit_ratio(table)
+    alone = curve.hit_ratio(table[table["policy"] == "lru"]).axes[0].lines  # the column of bytes is there, but empty
+    assert [line.get_xdata().tolist() for line in alone] == [[1, 2]]
 
 
 def test_it_is_a_frame_for_everything_else():

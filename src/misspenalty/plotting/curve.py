@@ -116,7 +116,7 @@ def _by_size(table, block_bytes):
     """
     narrow = [name for name in NUMBERS if name in table and table[name].dtype not in (np.int64, np.float64)]
     table = table.assign(**{name: table[name].to_numpy(float, na_value=np.nan) for name in narrow})
-    if "cache_bytes" not in table:
+    if "cache_bytes" not in table or ("cache_blocks" in table and table["cache_bytes"].isna().all()):
         return table, block_bytes
     sizes = table["cache_bytes"]
     if "cache_blocks" in table and (blocks := sizes.isna()).any():

@@ -249,7 +249,7 @@ def save_figure(figure, stem, formats=FORMATS, dpi=PNG_DPI):
     InputError
         No format is given, a format is not one of the three, or the folder cannot be written to.
     """
-    odd = [form for form in formats if form.lower() not in FORMATS]
+    odd = [form for form in formats if not isinstance(form, str) or form.lower() not in FORMATS]
     if odd or not formats:
         raise InputError(f"figure format {', '.join(map(repr, odd)) or 'missing'}", expected=", ".join(FORMATS))
     paths = [Path(f"{stem}.{form}") for form in formats]

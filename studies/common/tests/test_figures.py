@@ -123,9 +123,10 @@ def test_an_error_leaves_the_older_figures_as_they_were(tmp_path, monkeypatch):
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
-def test_unknown_format_is_refused(tmp_path):
-    with pytest.raises(InputError, match=r"'gif'.*pdf, svg, png"):
-        save_figure(mq.fig4(TABLES["fig4"]), tmp_path / "x", formats=["gif"])
+@pytest.mark.parametrize("odd", ["gif", None, 7])
+def test_unknown_format_is_refused(tmp_path, odd):
+    with pytest.raises(InputError, match=rf"{odd!r}.*pdf, svg, png"):
+        save_figure(mq.fig4(TABLES["fig4"]), tmp_path / "x", formats=[odd])
     assert not list(tmp_path.iterdir())
 
 
