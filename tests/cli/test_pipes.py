@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from misspenalty import open_trace, simulate
+from misspenalty.cli.arguments import share
 from misspenalty.cli.main import main
 from misspenalty.errors import InputError
 from misspenalty.traces import spool
@@ -290,7 +291,7 @@ def test_requests_without_an_end_of_line_are_refused_at_once():
     assert done.returncode == 2 and b"/dev/zero, line 1: " in done.stderr
 
 
-@pytest.mark.parametrize("name", ["-1.csv", "-x.spc", "-.5"])
+@pytest.mark.parametrize("name", ["-1.csv", "-x.spc", "-.5", "-1=2.csv"])
 def test_a_file_that_begins_with_a_dash_is_told_from_a_number(capsys, tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
     (tmp_path / name).write_bytes(SPC)
@@ -320,6 +321,10 @@ def test_shares_and_counts_may_be_written_as_sizes_may(capsys, tmp_path):
     command = ["curve", tmp_path / "x.spc", "--size", "900", "--csv"]
     plain, spaced = (told(capsys, *command, "--sample", "0.5", "--warm-up", text) for text in ("300", " 300 "))
     assert plain[0] == 0 and plain == spaced == told(capsys, *command, "--sample", "50%", "--warm-up", "300")
+    assert [share(text) for text in ("0.7%", " 0.7 % ", "0.007")] == [0.007] * 3
+    with pytest.raises(SystemExit):
+        main([*map(str, command), "--sample", "%"])
+    assert "'%' is not a share, such as 0.01 or 1%" in capsys.readouterr().err
     prompts = Path(__file__).parents[1] / "data" / "prompts_small.jsonl"
     plain, spaced = (told(capsys, "curve", prompts, "--prefix", "--size=9", "--warm-up", text) for text in ("3", " 3 "))
     assert plain[0] == 0 and plain == spaced

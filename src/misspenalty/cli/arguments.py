@@ -8,6 +8,7 @@ import inspect
 import math
 import os
 import re
+from decimal import Decimal
 
 import misspenalty
 from misspenalty.cli.output import say
@@ -102,8 +103,10 @@ def number(text):
 
 def share(text):
     """Parse a share, such as ``0.01`` or ``1%``; this is a type for argparse."""
-    written = text.strip()
-    return number(written[:-1].strip()) / 100 if written.endswith("%") else number(written)
+    match = re.fullmatch(rf"\s*(?P<number>{NUMBER})\s*(?P<percent>%?)\s*", text)
+    if not match:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a share, such as 0.01 or 1%")
+    return float(Decimal(match["number"]).scaleb(-2 if match["percent"] else 0))  # 0.7 / 100 is below 0.007
 
 
 def add_format_options(command):

@@ -152,7 +152,8 @@ class Parser(argparse.ArgumentParser):
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Parse a whole command line, after checking for errors that argparse would report unclearly."""
         for argument in itertools.takewhile(lambda word: word != "--", args):
-            if re.match("-(?!-?[A-Za-z-]+$|-$).", argument) and "=" not in argument and os.path.lexists(argument):
+            option = not argument.startswith("-") or re.fullmatch("-[A-Za-z-]*(=.*)?", argument, re.DOTALL)
+            if not option and os.path.lexists(argument):
                 self.error(f"{argument!r} begins with a dash; to name this file, write ./{argument}")
             if re.match(r"-[0-9.]", argument) and not re.fullmatch(r"-[0-9]+|-[0-9]*\.[0-9]+", argument):
                 self.error(f"{argument!r} is negative; expected a number or size of at least 0")

@@ -82,11 +82,7 @@ def _checked(options):
         raise ParameterError(f"--seconds {options.seconds:g}; expected a number above 0")
     if not 1 <= options.ring_pages <= MOST_PAGES or options.ring_pages & (options.ring_pages - 1):
         raise ParameterError(f"--ring-pages {options.ring_pages}; expected a power of two up to {MOST_PAGES}")
-    return {"seconds": options.seconds, "ring_pages": options.ring_pages, "told": _told}
-
-
-def _told(words):
-    say(words)
+    return {"seconds": options.seconds, "ring_pages": options.ring_pages, "told": say}
 
 
 def _postgres(options):
