@@ -364,7 +364,7 @@ def plot_path(path, *inputs):
 
 def save_plot(table, path):
     """Draw a table of results that can draw itself, into a file whose suffix tells the format."""
-    os.environ["MPLBACKEND"] = "agg"  # no window is opened, and another's name that Matplotlib lacks would be an error
+    os.environ["MPLBACKEND"] = "agg"  # no window is needed, and Matplotlib ends in an error if it lacks the one named
     from misspenalty.plotting import save_figure  # importing Matplotlib takes longer than computing most curves
 
     save_figure(table.plot(), path.with_suffix(""), [path.suffix[1:]])
