@@ -64,7 +64,12 @@ def unmasked(values: ArrayLike, name: str) -> np.ndarray:
     >>> unmasked([2**63 + 1, 1], "blocks")
     array([9223372036854775809,                   1], dtype=uint64)
     """
-    if isinstance(values, np.ma.MaskedArray) and (masked := int(np.ma.getmaskarray(values).sum())):
+    # The page "Press play" has a NumPy without masked arrays, so their class is named only for arrays with a mask.
+    if (
+        hasattr(values, "mask")
+        and isinstance(values, np.ma.MaskedArray)
+        and (masked := int(np.ma.getmaskarray(values).sum()))
+    ):
         raise ParameterError(
             f"{name}: {masked} of {values.size} values are masked; leave them out (values.compressed()) or fill them"
             " (values.filled(…))"
