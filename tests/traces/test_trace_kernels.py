@@ -26,12 +26,14 @@ def pairs(text):
     layout = resolve(PAIRS, b"1 2\n")
     batch = Batch({}, 0, text, 0, layout, "file")
     divide(batch, layout.kinds)
-    rows = []
+    rows, bad = [], []
     for place in (0, 1):
         try:
             rows.append(whole(batch.columns[place]).tolist())
         except BadValueError as error:
-            raise batch.error(error.row, place) from error
+            bad.append((error.row, place))
+    if bad:  # each column names its own first one
+        raise batch.error(*min(bad))
     if batch.rest:
         raise batch.rest
     return list(zip(*rows, strict=True))
