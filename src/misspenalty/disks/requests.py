@@ -1,11 +1,11 @@
 """Replay requests on a drive, and compare simulated service times with measured ones."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 
 from misspenalty.errors import InputError, ParameterError
-from misspenalty.traces.columns import unmasked
+from misspenalty.traces.columns import same_columns, unmasked
 
 MOST_BYTES = 4 << 30
 MOST_LINE = 1 << 20  # bytes that are read of a line; a device such as /dev/zero has no end of line
@@ -66,9 +66,7 @@ class Requests:
 
     def __eq__(self, other):
         """Return whether another object has the same requests."""
-        if not isinstance(other, Requests):
-            return NotImplemented
-        return all(np.array_equal(getattr(self, each.name), getattr(other, each.name)) for each in fields(self))
+        return same_columns(self, other) if isinstance(other, Requests) else NotImplemented
 
     def __len__(self):
         return len(self.lbn)

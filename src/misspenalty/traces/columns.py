@@ -1,6 +1,7 @@
 """Define the columns of a trace, with their names and types, and check their values."""
 
 import contextlib
+import dataclasses
 import numbers
 import os
 from typing import Any
@@ -83,6 +84,11 @@ def unmasked(values: ArrayLike, name: str) -> np.ndarray:
         with contextlib.suppress(OverflowError):  # a number below 0, which the caller refuses
             made = np.array(given, np.uint64)
     return made
+
+
+def same_columns(one: Any, other: Any) -> bool:
+    """Return whether two objects of a dataclass whose fields are columns, or None, have equal columns."""
+    return all(np.array_equal(getattr(one, each.name), getattr(other, each.name)) for each in dataclasses.fields(one))
 
 
 def check_name(what: str, name: Any) -> str:

@@ -14,13 +14,13 @@ import decimal
 import functools
 import json
 import os
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from os import PathLike
 
 import numpy as np
 
 from misspenalty.errors import InputError, ParameterError, check_choice, check_whole
-from misspenalty.traces.columns import unmasked
+from misspenalty.traces.columns import same_columns, unmasked
 from misspenalty.traces.compression import check_path
 from misspenalty.traces.lines import chunks
 from misspenalty.traces.reader import LONGEST_TIME
@@ -105,9 +105,7 @@ class Prompts:
 
     def __eq__(self, other):
         """Return whether another object has the same prompts."""
-        if not isinstance(other, Prompts):
-            return NotImplemented
-        return all(np.array_equal(getattr(self, each.name), getattr(other, each.name)) for each in fields(self))
+        return same_columns(self, other) if isinstance(other, Prompts) else NotImplemented
 
     def __len__(self):
         return len(self.count)
