@@ -127,6 +127,8 @@ S3 = 'o mine [06/Feb/2019:00:00:38 +0000] 1.2.3.4 r id {} {} "GET /x HTTP/1.1" 2
                      [0, SECOND // 10, SECOND // 5, SECOND // 5], None, id="Redis: databases apart, CR LF"),
         pytest.param(FTRACE.replace(": block_rq", ":   block:block_rq"), {}, "ftrace", [0], [0], [0], None,
                      id="perf script"),
+        pytest.param("cpus=8\n" + FTRACE.replace("issue: ", "issue:       "), {}, "ftrace", [0], [0], [0], None,
+                     id="trace-cmd pads the event"),
         pytest.param(BIOSNOOP.format("") + "0.1  jbd2/sda1-8  300  sda  WS  2048  4096  0.5\n"
                      "0.2  x  300  sda  R  2048  4096  0.5\n0.3  x  3  sda  FF  0  0  0.5\n", {}, "biosnoop", [0, 0],
                      [1, 0], [0, SECOND // 10], None, id="biosnoop with flags"),
