@@ -85,6 +85,9 @@ S3 = 'o mine [06/Feb/2019:00:00:38 +0000] 1.2.3.4 r id {} {} "GET /x HTTP/1.1" 2
                      [5], id="IPv6"),
         pytest.param(SQUID.format("TCP_MISS/200 9", "a") + SQUID.format("TCP_IMS_HIT/304 3", "a"), {}, "squid", [0, 0],
                      [0, 0], [0, 0], [9, 9], id="Squid"),
+        pytest.param(SQUID.format("TCP_MISS/200 9", "a") + "1066036250.229      0 10.0.0.1 NONE_NONE/000 0 - "
+                     "error:transaction-end-before-headers - HIER_NONE/- -\n", {}, "squid", [0], [0], [0], [9],
+                     id="Squid: a connection without a request"),
         pytest.param(HAPROXY, {}, "haproxy", [0, 0], [0, 0], [0, 5 * SECOND // 4], [2750, 2750], id="HAProxy"),
         pytest.param(S3.format("REST.GET.OBJECT", "a", 10, 99) + S3.format("REST.PUT.OBJECT", "b", "-", 7)
                      + S3.format("REST.HEAD.OBJECT", "a", "-", 99) + S3.format("REST.GET.OBJECT", "a", "-", "-"), {},
