@@ -92,6 +92,8 @@ S3 = 'o mine [06/Feb/2019:00:00:38 +0000] 1.2.3.4 r id {} {} "GET /x HTTP/1.1" 2
         pytest.param(S3.format("REST.GET.OBJECT", "a", 10, 99) + S3.format("REST.PUT.OBJECT", "b", "-", 7)
                      + S3.format("REST.HEAD.OBJECT", "a", "-", 99) + S3.format("REST.GET.OBJECT", "a", "-", "-"), {},
                      "s3_access_log", [0, 1, 0], [0, 1, 0], [0, 0, 0], [99, 7, 99], id="S3: sizes of objects"),
+        pytest.param(S3.format("REST.COPY.OBJECT_GET", "a", "-", 99) + S3.format("REST.COPY.OBJECT", "b", "-", 99), {},
+                     "s3_access_log", [0, 1], [0, 1], [0, 0], [99, 99], id="S3: a copy reads and writes"),
         pytest.param(f"#Version: 1.0\n#Fields: {CLOUDFRONT}\n" + "".join(
                          f"2019-12-04\t21:02:3{n}\tL\t39{n}\t1.2.3.4\tGET\t{host}\t/a\t200\t-\n"
                          for n, host in enumerate("xyx")), {}, "csv", [0, 1, 0], [0, 0, 0], [0, SECOND, 2 * SECOND],
