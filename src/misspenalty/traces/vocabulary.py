@@ -56,9 +56,10 @@ PAIRS = {
 FILES = ("file", "file_id", "filename", "file_name", "fid", "inode", "ino", "fd", "path", "oid")
 # names of columns whose values number adjacent blocks, and are not only keys
 NEIGHBOURS = ("block", "block_number", "page", "block_id", "lpn", "lpa", "block_no", "blkno", "page_no")
-UNITS_OF_TIME = {"s": "s", "sec": "s", "secs": "s", "seconds": "s", "ms": "ms", "msec": "ms", "milliseconds": "ms",
-                 "us": "us", "usec": "us", "microseconds": "us",
-                 "ns": "ns", "nsec": "ns", "nanoseconds": "ns"}  # fmt: skip
+UNITS_OF_TIME = {"s": "s", "sec": "s", "secs": "s", "seconds": "s",
+                 "ms": "ms", "msec": "ms", "millis": "ms", "milliseconds": "ms",
+                 "us": "us", "usec": "us", "micros": "us", "microseconds": "us",
+                 "ns": "ns", "nsec": "ns", "nanos": "ns", "nanoseconds": "ns"}  # fmt: skip
 MU = str.maketrans("\u00b5\u03bc", "uu")  # the micro sign and the Greek letter, as in the unit us
 UNITS_OF_SIZE = {"b": 1, "byte": 1, "bytes": 1, "k": 1 << 10, "kb": 1 << 10, "kib": 1 << 10, "mb": 1 << 20,
                  "mib": 1 << 20}  # fmt: skip
