@@ -198,6 +198,7 @@ def test_read_right(opened, content, options, format, ids, writes, times, sizes)
         ("start_lba,end_lba\n8,15\n", "column end_lba may say where a request ends.*--columns ignore=end_lba"),
         ("key,object_size,request_size\n1,2,3\n", "object_size and request_size may both be the size; say which"),
         ("time_h,key\n1,7\n", r"column time_h holds times in a unit that is not read \(h\); convert it"),
+        ("uuid,document_id,timestamp\n1f,120,5\n", "columns uuid and document_id may both be the block; say which"),
         ("time,topic,partition,key\n1,a,0,5\n", "topic and partition may both be the device; say which"),
         ("slba,nlb,opcode\n8,7,2\n", "no column .slba, nlb, opcode. gives the place of a request.*--columns"),
         ("a,10\nb,20\n", "has no header.*name columns by number, --columns block=2"),
