@@ -313,6 +313,13 @@ def test_other_commas_separate_columns(opened, line):
             id="of nginx",
         ),
         pytest.param(
+            {"http.request.method": "GET", "http.request.uri": "v2/a", "timestamp": "2017-06-20T02:41:18.399Z"},
+            "(echo method,uri,timestamp; jq -r '[.\"http.request.method\",.\"http.request.uri\",.timestamp]|@csv') <"
+            " FILE",
+            {"op": "method", "block": "uri", "time": "timestamp"},
+            id="of Docker's registries, with points in names",
+        ),
+        pytest.param(
             {"obj id": "a", "tags": [1, 2], "@timestamp": 7},
             "(echo obj_id,timestamp; jq -r '[.\"obj id\",.\"@timestamp\"]|@csv') < FILE",
             {"block": "obj_id", "time": "timestamp"},

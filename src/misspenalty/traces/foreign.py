@@ -117,7 +117,7 @@ def as_table(text: str) -> str:
     """
     try:
         first = json.JSONDecoder().raw_decode(text.lstrip())[0]
-        found = [(keys, value, _column(keys[-1], value)) for keys, value in _values(first)]
+        found = [(keys, value, _column(keys[-1].rpartition(".")[2], value)) for keys, value in _values(first)]
     except (ValueError, RecursionError):
         return TABLE
     told = [row for row in found if row[2]]
