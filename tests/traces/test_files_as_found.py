@@ -64,6 +64,7 @@ HAPROXY = (
     "Feb  6 12:14:15 h haproxy[9]: 1.2.3.4:5 [06/Feb/2009:12:14:15.905] in s/s1 10/0/30/69/109 304 0 - - ---- 1/1/1"
     '/1/0 0/0 {a.org} "GET /a HTTP/1.1"\n'
 )
+ROCKSDB = ",0,default,1,12,1,0,5,1,100,0,1,20,3,77,24,16,8192"
 S3 = 'o mine [06/Feb/2019:00:00:38 +0000] 1.2.3.4 r id {} {} "GET /x HTTP/1.1" 200 - {} {} 28 27 "-" "a" -\n'
 
 
@@ -88,6 +89,9 @@ S3 = 'o mine [06/Feb/2019:00:00:38 +0000] 1.2.3.4 r id {} {} "GET /x HTTP/1.1" 2
         pytest.param(SQUID.format("TCP_MISS/200 9", "a") + "1066036250.229      0 10.0.0.1 NONE_NONE/000 0 - "
                      "error:transaction-end-before-headers - HIER_NONE/- -\n", {}, "squid", [0], [0], [0], [9],
                      id="Squid: a connection without a request"),
+        pytest.param("".join(f"5,{block},9,{size}{ROCKSDB}\n" for block, size in ((1, 0), (1, 4096), (2, 0), (1, 0))),
+                     {}, "rocksdb_block_cache", [0, 0, 1, 0], None, [0, 0, 0, 0], [4096, 4096, 0, 4096],
+                     id="RocksDB: blocks that were not found"),
         pytest.param(HAPROXY, {}, "haproxy", [0, 0], [0, 0], [0, 5 * SECOND // 4], [2750, 2750], id="HAProxy"),
         pytest.param(S3.format("REST.GET.OBJECT", "a", 10, 99) + S3.format("REST.PUT.OBJECT", "b", "-", 7)
                      + S3.format("REST.HEAD.OBJECT", "a", "-", 99) + S3.format("REST.GET.OBJECT", "a", "-", "-"), {},
