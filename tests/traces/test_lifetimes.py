@@ -122,6 +122,12 @@ def test_libcachesims_own_format_has_both(opened):
     assert "1 time to live ignored (--lifetimes honour); ignored operations: 1 delete" in plain.reading.notice("x")
 
 
+def test_the_size_of_a_delete_is_not_counted_as_unknown(opened):
+    rows = "1 REST.PUT.OBJECT a 10\n2 REST.DELETE.OBJECT a\n3 REST.GET.OBJECT a 10 0 9\n"
+    trace = opened(rows, lifetimes="honour")
+    assert trace.ids.tolist() == [0, 1] and not any("unknown" in note for note in trace.reading.notes)
+
+
 def test_a_size_of_0_that_libcachesim_read_is_unknown(opened):
     rows = [(7, 0, 1), (7, 30, 3), (8, 0, 3), (7, 0, 9), (7, 0, 1)]  # object, size, operation: get, set, delete
     trace = opened(lcs_file([(5, *row, 0) for row in rows]))

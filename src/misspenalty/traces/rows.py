@@ -170,7 +170,8 @@ class Rows:
         if found_nothing is not None:
             made["size"][found_nothing] = UNKNOWN
         if self._has_unknown_sizes and "size" in made:
-            self.unknown += int((made.get("repeat", np.int64(1)) * (made["size"] == UNKNOWN)).sum())
+            asked = (made["size"] == UNKNOWN) & (True if codes is None else codes != values.CODES["delete"])
+            self.unknown += int((made.get("repeat", np.int64(1)) * asked).sum())
         when = next((made[role] for role in TIMES if role in made), None)
         if when is not None and when[0].size and self.began is None:
             self.began = int(when[0][0]) * when[1]
