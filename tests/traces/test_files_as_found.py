@@ -102,6 +102,10 @@ S3 = 'o mine [06/Feb/2019:00:00:38 +0000] 1.2.3.4 r id {} {} "GET /x HTTP/1.1" 2
                          f"2019-12-04\t21:02:3{n}\tL\t39{n}\t1.2.3.4\tGET\t{host}\t/a\t200\t-\n"
                          for n, host in enumerate("xyx")), {}, "csv", [0, 1, 0], [0, 0, 0], [0, SECOND, 2 * SECOND],
                      [390, 391, 392], id="CloudFront"),
+        pytest.param(f"#Fields: {CLOUDFRONT}\n" + "".join(
+                         f"2019-12-04\t21:02:3{n}\tL\t{answer[0]}\t1.2.3.4\tGET\tx\t/a\t{answer[1]}\t-\n"
+                         for n, answer in enumerate([(9000, 200), (300, 304), (9000, 200)])), {}, "csv", [0, 0, 0],
+                     [0, 0, 0], [0, SECOND, 2 * SECOND], [9000, 9000, 9000], id="CloudFront: 304 sends no body"),
         pytest.param(f"#Software: IIS\n#Fields: {IIS}\n2002-05-02 17:42:15 1.2.3.4 GET /a - 5\n2002-05-02 17:42:16 "
                      "1.2.3.4 GET /a q=1 6\n2002-05-02 17:42:16 1.2.3.4 GET /a - 5\n", {}, "csv", [0, 1, 0], [0, 0, 0],
                      [0, SECOND, SECOND], [5, 6, 5], id="IIS: a query makes another object"),

@@ -24,6 +24,7 @@ from misspenalty.traces.rows import Rows, check_lifetimes, remedy_of
 from misspenalty.traces.source import Source, expand
 from misspenalty.traces.table import OF_TEXT, Table
 from misspenalty.traces.time_units import compact_date, epoch_unit, stated_unit
+from misspenalty.traces.unknown_sizes import UNKNOWN, filled
 from misspenalty.traces.values import TextKeysError, is_text
 from misspenalty.traces.vocabulary import EXCLUSIVE, PLACES, TIMES, Roles, meaning
 
@@ -259,6 +260,8 @@ def _references(table: Table, rows: pa.Table, block_bytes: int) -> dict[str, Any
         None if column[0] is None else np.concatenate(column)
         for column in zip(*parts, strict=True)  # type: ignore[arg-type]
     )
+    if size is not None and size.min() == UNKNOWN:
+        size = filled(ids, size)
     own, changing = object_sizes(ids, size)
     reading = source.reading or Reading()
     reading = dataclasses.replace(

@@ -165,11 +165,11 @@ class Rows:
             raise fault(int(kept[error.row]) if kept is not None else error.row, role, place, str(error)) from error
         if "repeat" in made and (never := int(np.count_nonzero(made["repeat"] == 0))):
             self.skipped[UNCOUNTED] = self.skipped.get(UNCOUNTED, 0) + never
-        if STATUS in columns:
-            self._count_statuses(columns[STATUS][0])
+        if STATUS in columns and {"block", "size"} <= made.keys():
+            made["size"][self._unsent(columns[STATUS][0])] = UNKNOWN
         if found_nothing is not None:
             made["size"][found_nothing] = UNKNOWN
-        if self._has_unknown_sizes and "size" in made:
+        if "size" in made:
             asked = (made["size"] == UNKNOWN) & (True if codes is None else codes != values.CODES["delete"])
             self.unknown += int((made.get("repeat", np.int64(1)) * asked).sum())
         when = next((made[role] for role in TIMES if role in made), None)
@@ -258,15 +258,17 @@ class Rows:
         chosen = {role: [each.take(pa.array(kept)) for each in group] for role, group in columns.items()}
         return chosen, kept
 
-    def _count_statuses(self, column: pa.Array) -> None:
-        """Count answers that may not be whole objects: parts (206), redirections, errors, those without a status."""
-        coded = pc.dictionary_encode(column)
-        present = np.bincount(coded.indices.to_numpy(zero_copy_only=False), minlength=len(coded.dictionary))
-        for status, count in zip(values.texts(coded.dictionary), present.tolist(), strict=True):
-            if status == "206" or status[:1] in ("3", "4", "5"):
+    def _unsent(self, column: pa.Array) -> np.ndarray:
+        """Return which answers have no body (304); count the others that may not be whole objects: parts (206),
+        redirections, errors, those without a status."""
+        coded = pc.dictionary_encode(pc.fill_null(column.cast(pa.string()), ""))
+        index, statuses = coded.indices.to_numpy(zero_copy_only=False), values.texts(coded.dictionary)
+        for status, count in zip(statuses, np.bincount(index, minlength=len(statuses)).tolist(), strict=True):
+            if status == "206" or (status[:1] in ("3", "4", "5") and status != "304"):
                 self.statuses["status " + (status if status == "206" else f"{status[0]}xx")] += count
-            elif status and status[:1] not in ("1", "2"):
+            elif status and status[:1] not in ("1", "2", "3"):
                 self.statuses["no status"] += count
+        return np.isin(index, [place for place, status in enumerate(statuses) if status == "304"])
 
     def _count_midnights(self, when: np.ndarray) -> None:
         """Count how often times of day fall by more than half a day; they are read as times on 1 January 1970."""
@@ -334,11 +336,6 @@ class Rows:
     def _of_pattern(self) -> bool:
         """Whether a format's pattern divides the lines; they may then lack a size, or hold a dash in its place."""
         return bool(self.table.example and self.table.pattern)
-
-    @property
-    def _has_unknown_sizes(self) -> bool:
-        """Whether sizes may be unknown; -1 then stands for an unknown size."""
-        return bool(self.table.unknown_sizes) or self._of_pattern
 
     @staticmethod
     def _check_ends(made: dict[str, Any], device: np.ndarray | None) -> None:

@@ -1,5 +1,6 @@
 """Fill in sizes that rows do not state, such as that of an object that a server did not send again (304)."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -32,12 +33,7 @@ def fill(ids: Path, sizes: Path, objects: int) -> int:
     objects : int
         Number of objects; every id is below it.
     """
-    known = np.full(objects, UNKNOWN, np.int64)  # the first size of each object, then its last so far
-    for part, asked in _chunks(ids, sizes):
-        told = asked != UNKNOWN
-        new, first = np.unique(part[told], return_index=True)
-        fresh = known[new] == UNKNOWN
-        known[new[fresh]] = asked[told][first[fresh]]
+    known = _first_known(_chunks(ids, sizes), objects)  # then the last so far
     never = known == UNKNOWN
     known[never] = 0
     place = 0
@@ -47,6 +43,29 @@ def fill(ids: Path, sizes: Path, objects: int) -> int:
             file.write(_filled(part, asked, known).data)
             place += len(part)
     return int(np.count_nonzero(never))
+
+
+def filled(ids: np.ndarray, asked: np.ndarray) -> np.ndarray:
+    """Return the sizes of references in memory, with unknown ones replaced as `fill` does it.
+
+    Examples
+    --------
+    >>> filled(np.array([0, 1, 0, 2]), np.array([-1, 7, 5, -1])).tolist()
+    [5, 7, 5, 0]
+    """
+    known = _first_known([(ids, asked)], int(ids.max()) + 1)
+    return _filled(ids, asked, np.maximum(known, 0))
+
+
+def _first_known(chunks: Iterable[tuple[np.ndarray, np.ndarray]], objects: int) -> np.ndarray:
+    """Return the first known size of each object, `UNKNOWN` if there is none."""
+    known = np.full(objects, UNKNOWN, np.int64)
+    for part, asked in chunks:
+        told = asked != UNKNOWN
+        new, first = np.unique(part[told], return_index=True)
+        fresh = known[new] == UNKNOWN
+        known[new[fresh]] = asked[told][first[fresh]]
+    return known
 
 
 def _filled(ids: np.ndarray, asked: np.ndarray, known: np.ndarray) -> np.ndarray:

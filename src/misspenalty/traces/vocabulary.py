@@ -40,6 +40,7 @@ ROLES: dict[str, tuple[str, ...]] = {
     "time": ("time", "timestamp", "ts", "op_time", "datetime", "date", "arrival", "arrival_time", "relative_unix",
              "issue_time", "start_time", "request_time", "unix_time", "epoch", "elapsed", "elapsed_time", "time_offset",
              "relative_time", "rel_time", "event_time", "log_time", "time_stamp", "real_time"),
+    "status": ("sc_status",),
     "ttl": ("ttl", "time_to_live", "max_age"),
     "time_s": ("seconds",),
     "time_ms": (),
@@ -125,7 +126,7 @@ def parse_columns(columns: "str | dict[str, object] | None") -> dict[str, tuple[
     else:
         raise ParameterError(f"columns is {columns!r}; expected text such as key=url,time=when, or a dict")
     given: dict[str, tuple[str, ...]] = {}
-    known = (*ROLES, ACTION, SPACE, STATUS, IGNORE)
+    known = (*ROLES, ACTION, SPACE, IGNORE)
     for asked, value in pairs:
         role = ALIASES.get(str(asked).strip().lower(), str(asked).strip().lower())
         if role not in known:
