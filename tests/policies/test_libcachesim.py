@@ -56,6 +56,12 @@ def test_kernel_equals_definition_over_many_times_the_cache(name):
     outcome(DEFINITIONS[name], 20, ids.tolist(), {})
 
 
+def test_an_evicted_block_may_be_the_lowest_of_the_stack():
+    """In a cache of two blocks, LIRS' stack may be without LIR blocks; its lowest block then moves to the queue."""
+    outcome(DEFINITIONS["LIRS"], 2, [0, 1, 1, 0, 1, 2, 3, 0, 4, 5, 3, 1, 2], {})
+    outcome(DEFINITIONS["LIRS"], 2, (np.random.default_rng(0).random(4000) ** 2 * 9).astype(int).tolist(), {})
+
+
 @pytest.mark.parametrize("capacity", [5, 20, 150])
 @pytest.mark.parametrize("name", DEFINITIONS)
 def test_kernel_equals_definition_where_few_blocks_are_popular(name, capacity):

@@ -370,7 +370,6 @@ cdef class LIRS(Policy):
             block = oldest(self.nodes, sizeof(LirsNode), self.head)
             if self.nodes[block].lir:
                 return
-            self.recall(block)
             self.pop(block)
 
     cdef inline void limit(self) noexcept nogil:
@@ -380,7 +379,6 @@ cdef class LIRS(Policy):
             block = oldest(&self.nodes.gone, sizeof(LirsNode), self.head)
             if block == self.head:
                 return
-            self.recall(block)
             self.pop(block)
 
     cdef inline void recall(self, block_t block) noexcept nogil:
@@ -394,6 +392,7 @@ cdef class LIRS(Policy):
         self.stacked += 1
 
     cdef inline void pop(self, block_t block) noexcept nogil:
+        self.recall(block)
         remove(self.nodes, sizeof(LirsNode), block)
         self.nodes[block].in_s = self.nodes[block].lir = 0
         self.stacked -= 1

@@ -25,7 +25,8 @@ W-TinyLFU:
 LIRS: S holds at most twice the cache; above that, it drops the block that was evicted first, not the lowest. If there
 are as many LIR blocks as allowed, a hit on a block that is in Q but not in S moves the lowest of them to Q although no
 block takes its place; the block that was hit may be the one that Q evicts for that LIR block, but still counts as being
-in the cache.
+in the cache. In a cache of two blocks, S may then be without LIR blocks, and an evicted block may move from S to Q.
+libCacheSim continues to list it as evicted; here it does not, so misses may differ in a cache of this size.
 
 Source: libCacheSim 0.3.5, SLRU.c, WTinyLFU.c, minimalIncrementCBF.c, LIRS.c; none of it is copied here. A block's
 counters are selected by a hash of the block's number, from 1, in order of first use; libCacheSim hashes the number that
@@ -261,7 +262,7 @@ class LIRS(Reference):
 
     def _make_lir_room(self):
         while self.lir >= self.lirs:
-            lowest, _ = self.s.popitem(last=False)
+            lowest = self._pop_lowest()
             self.lir -= 1
             while len(self.q) >= self.hirs:
                 self._evict()
@@ -276,8 +277,12 @@ class LIRS(Reference):
 
     def _prune(self):
         while len(self.s) > 1 and next(iter(self.s.values())) != "LIR":
-            block, _ = self.s.popitem(last=False)
-            self.gone.pop(block, None)
+            self._pop_lowest()
+
+    def _pop_lowest(self):
+        block, _ = self.s.popitem(last=False)
+        self.gone.pop(block, None)
+        return block
 
 
 PARAMETERS = (Parameter("window", 0.01, "size of the window, as a share of the cache", 0, 1, float),)
