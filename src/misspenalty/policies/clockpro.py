@@ -18,8 +18,10 @@ Deviations and decisions:
   compiled otherwise, and evicts a cold page that is not in test even if it was used.
 - As in the authors' code: the first pages are hot until there is room left only for the minimum number of cold pages,
   and those loaded after them are cold; hot pages that were used go to the head when HAND_hot passes; cold pages that
-  it passes keep their place; a page that HAND_hot meets while making room for that very page is not made hot but
-  enters as cold.
+  it passes keep their place.
+- A page that HAND_hot passes while making room for that very page is not made hot, but goes to the head as a cold page
+  in its test. In the authors' code and in Caffeine's simulator, the page becomes hot if the hand made a hot page cold
+  before it passed; if it did not, the authors' code evicts a page that was in the cache.
 - A used cold page that is not in test begins a new test at the head, like the pages that LIRS puts on its stack.
 - The paper leaves the bounds of m_c open; here it stays between 1 % (at least one page) and 99 % of the cache. It
   starts at the minimum, and stays there if `max_cold` is not above `min_cold`.
