@@ -181,6 +181,15 @@ def test_clock2qplus_main_is_a_clock_with_one_bit():
     assert outcome("s3fifo", 4, "ABCDCCCEAFBGHFIC", threshold=1, **HALF) == "mmmmhhhmmmmmmmmh"
 
 
+# S4-FIFO --------------------------------------------------------------------------------------------------------
+
+
+def test_s4fifo_rounds_the_probation_down():
+    # half of S's share of 3 is rounded down to 1: the hit on A counts, since B entered after A. Until the first
+    # eviction, D, E and F enter M. G finds the cache full: A moves to M, and B is evicted. A hits, B doesn't.
+    assert outcome("s4fifo", 6, "ABACDEFGAB", small=0.5, skip=0.5, threshold=1) == "mmhmmmmmhm"
+
+
 # W-TinyLFU ------------------------------------------------------------------------------------------------------
 
 QUARTER = {"window": 0.25, "protected": 0.5}  # with 4 blocks: window 1, main region 3, of which protected 1

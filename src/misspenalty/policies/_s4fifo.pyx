@@ -25,13 +25,13 @@ cdef class S4FIFO(Policy):
     cdef uint32_t* entries      # value of `entered` when the block entered S; one per block
     cdef uint32_t entered       # blocks that entered S so far
     cdef uint32_t return_hits   # lowest count of a name with which its block enters M
-    cdef double window          # age from which a hit in S adds to the counter
+    cdef uint32_t window        # age from which a hit in S adds to the counter
 
     def __cinit__(self, capacity, blocks, small, ghost, threshold, skip, return_hits):
         make_state(&self.state, self, max(int(capacity * small), 1), 0)
         self.state.threshold = threshold
         self.state.filling = True
-        self.window = self.state.share * <double>skip
+        self.window = int(self.state.share * skip)
         self.return_hits = return_hits
         self.entries = <uint32_t*>self.allocate(blocks, sizeof(uint32_t))
         self.names = <Name*>self.allocate(blocks, sizeof(Name))

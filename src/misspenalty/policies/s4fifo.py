@@ -1,9 +1,9 @@
 """S4-FIFO: S3-FIFO with a part of the small queue in which hits are ignored, and a ghost queue that counts returns.
 
-The newest blocks of S, `skip` times as many as its share of the cache, are on probation: a hit on one adds nothing to
-the block's counter. A name in G keeps the count that its block had when it left S. A missed block whose name has a
-count of at least `return_hits` leaves G for M. Any other missed block enters S; if G has its name, the name stays
-there, and its count grows by one.
+The newest blocks of S, `skip` times as many as its share of the cache (rounded down), are on probation: a hit on one
+adds nothing to the block's counter. A name in G keeps the count that its block had when it left S. A missed block whose
+name has a count of at least `return_hits` leaves G for M. Any other missed block enters S; if G has its name, the name
+stays there, and its count grows by one.
 
 Paper: H. Xia, W. Nixon, B. D. Marthen, P. Bhandari, J. Yang, "Learning-augmented heuristics: simple, yet smart, robust
 and interpretable cache eviction", OSDI 2026: a model trained on thousands of traces chooses the five parameters of this
@@ -41,6 +41,7 @@ class S4FIFO(Windowed):
 
     def __init__(self, capacity, small=0.1, ghost=0.9, threshold=2, skip=0, return_hits=0):
         super().__init__(capacity, small, ghost, threshold, window=skip)
+        self.window = int(self.window)
         self.return_hits = return_hits
 
     def access(self, block):
