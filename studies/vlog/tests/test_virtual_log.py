@@ -127,6 +127,15 @@ def test_no_two_things_lie_in_one_place(seed, reserve, unit):
         assert (tree["sequence"][tree["parent"][tree["parent"] >= 0]] > tree["sequence"][tree["parent"] >= 0]).all()
 
 
+@pytest.mark.parametrize("unit", [1, 8])
+def test_filling_leaves_the_reserve_on_every_track(unit):
+    blocks = 600 // unit
+    disk = virtual_log(SMALL, blocks, block_sectors=unit, log_map=False, reserve=128 // unit)
+    disk.replay(np.arange(blocks) * unit, np.full(blocks, unit), np.array([0]), 0)
+    half = 128 // unit  # of a track
+    assert sorted(disk.live())[-5:] == [blocks % half, half, half, half, half]
+
+
 @pytest.mark.parametrize("name", ["hp97560", "st19101"])
 def test_update_in_place_is_half_a_turn_and_a_seek(name):
     kind = cut(disks.load(name), 11)

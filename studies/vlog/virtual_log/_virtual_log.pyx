@@ -264,7 +264,7 @@ cdef class VirtualLog(Store):
         """Choose where to write next: on the track being filled, on the next empty one, or where a free place passes
         first."""
         cdef choice_t choice
-        cdef int32_t left = 0 if map.unit == 1 else self.reserve
+        cdef int32_t left = self.reserve if map == &self.surface.blocks else 0
         if self.reserve >= 0 and self.avoid == NONE:
             if self.open != NONE and map.count[self.open] > left:
                 choice.start = FOREVER

@@ -150,11 +150,10 @@ class Reference:
         # if units on two cylinders pass equally early, the one on the nearer cylinder wins, because it comes first
         return self.soonest(ahead, units, unit, now)
 
-    def choose(self, unit, now):
-        """Choose where to write a unit next."""
+    def choose(self, unit, left, now):
+        """Choose where to write a unit next; filling a track leaves `left` units free."""
         units = self.units(unit)
         if self.reserve is not None and self.avoid is None:
-            left = 0 if unit == 1 else self.reserve
             if self.open is not None and len(units.get(self.open, [])) > left:
                 return self.soonest([self.open], units, unit, now)
             best = self.sweep([track for track in units if self.empty(track)], units, unit, now)
@@ -165,9 +164,9 @@ class Reference:
         holes = [track for track in allowed if not (self.compacting and self.empty(track))]
         return self.sweep(holes, units, unit, now) or self.sweep(allowed, units, unit, now)
 
-    def arrive(self, unit, now, spent, names):
+    def arrive(self, unit, left, now, spent, names):
         """Write a unit where `choose` puts it; return ``(end, its sectors)``."""
-        start, track, place = self.choose(unit, now)
+        start, track, place = self.choose(unit, left, now)
         first = place * self.step_of(unit)
         end = self.passing(track, first, unit, start)
         spent.update({names[0]: start - now, names[1]: end - start})
@@ -182,7 +181,7 @@ class Reference:
 
     def put(self, logical, now, spent):
         """Write a block eagerly."""
-        now, taken = self.arrive(self.unit, now, spent, ("locate", "transfer"))
+        now, taken = self.arrive(self.unit, self.reserve, now, spent, ("locate", "transfer"))
         if logical in self.map:
             self.stale += self.sectors_of(self.map[logical])
             del self.owner[self.map[logical]]
@@ -200,7 +199,7 @@ class Reference:
             now = self.log(slim, now, spent)
             self.relogged += 1
         own_spent = Counter()
-        now, taken = self.arrive(1, now, own_spent, ("locate", "transfer"))
+        now, taken = self.arrive(1, 0, now, own_spent, ("locate", "transfer"))
         spent.update(own_spent)
         spent.update({f"map_{name}": ns for name, ns in own_spent.items()})
         for children in self.children.values():
