@@ -391,8 +391,8 @@ cdef class BlockLayer(Kernel):
         cdef int32_t i = self.oldest, following
         cdef bint any = False
         while i != NOTHING and self.entries[i].dirtied <= older:
-            following = self.entries[i].newer
-            if not self.entries[i].flags & (LEAVING | COMING):
+            following = self.entries[i].newer       # `submit` may process a write-back that was due, which cleans it
+            if self.entries[i].flags & (DIRTY | LEAVING | COMING) == DIRTY:
                 self.clean(i)
                 self.submit(i, True, now)
                 any = True

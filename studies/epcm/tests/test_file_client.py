@@ -144,6 +144,14 @@ def test_old_dirty_blocks_are_written_once():
     assert (run.counts["writes"], run.counts["write_sectors"]) == (1, 24)
 
 
+def test_a_dirty_block_is_written_once_if_a_write_back_becomes_due_within_the_last_call():
+    calls = [call("create", 0), call("write", 0, length=PAGE), call("create", 1), call("write", 1, length=PAGE)]
+    calls += [opened(2, 100 * PAGE), call("read", 2, length=100 * PAGE)]
+    calls += [call("read", 2, length=100 * PAGE, gap=32 * 10**9)]  # copying takes 2 s
+    slow = replace(LINUX, copy_us_per_kb=5000)
+    assert play(calls, [-1, -1, 100 * PAGE], slow).counts["write_sectors"] == 2 * 8
+
+
 def test_what_is_unlinked_before_it_is_old_is_never_written():
     run = play(
         [call("create"), call("write", length=3 * PAGE), call("unlink"), call("lookup", gap=36_000_000_000)], [-1]
