@@ -59,6 +59,11 @@ def test_the_components_of_a_request_add_up_to_its_time():
         now = record["done"] + 1000
 
 
+def test_a_whole_track_whose_next_sector_begins_as_the_arm_lands_takes_no_rotation():
+    drive = disks.load("atlas10k").drive()
+    assert drive.service(17_920, 0, 334)["rotation"] == 0
+
+
 @pytest.mark.parametrize("name", ["hp97560", "dc_p3700"])
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda kind: pickle.loads(pickle.dumps(kind))])
 def test_descriptions_can_be_copied_and_sent_to_other_processes(name, copied):

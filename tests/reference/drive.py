@@ -232,7 +232,7 @@ class Drive:
                 before = self.layout.tracks[track][2] - (come - sector)  # sectors that pass before the first one wanted
                 back = [self.at(begin + self.width(track, come, before + k)) for k in range(come - sector + 1)]
                 reads = [(index, back[1]), (index + come - sector - 1, end)]
-                start = end - self.at(self.width(track, 0, n))
+                start = max(land, end - self.at(self.width(track, 0, n)))
                 read_by = lambda k, back=back: back[min(k, len(back) - 1)]  # noqa: E731
             else:
                 begin = self.meets(track, sector, land)
@@ -261,7 +261,7 @@ class Drive:
             come = self.coming(track, land) if s["any_order_write"] else None
             if come is not None and sector < come < sector + n and there[max(index + n, lead) - 1] <= land:
                 end = self.at(self.meets(track, come, land) + TURN)
-                start = begin = end - self.at(self.width(track, 0, n))
+                start = begin = max(land, end - self.at(self.width(track, 0, n)))
             else:
                 start = self.at(self.meets(track, sector, land))
                 ticks = self.meets(track, sector, max(land, there[max(index + 1, lead) - 1]))

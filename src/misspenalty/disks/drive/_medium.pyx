@@ -186,7 +186,7 @@ cdef int64_t read_medium(
                 # the blocks cross the bus in order, so the drive requests the bus once the first ones have been read
                 s += min(flow.water - index, <int64_t>(next_one - sector)) - 1
                 flow.ready = passed(m, track, next_one, s, start, late)
-            start = end - ceil_ns(m, sector_angle(&m.tracks[track], n))
+            start = max(land, end - ceil_ns(m, sector_angle(&m.tracks[track], n)))
         else:
             start = meet(m, track, sector, land, &late)
             end = passed(m, track, sector, n, start, late)
@@ -237,7 +237,7 @@ cdef int64_t write_medium(
             # the rest first, the others a revolution later
             start = meet(m, track, next_one, land, &late)
             end = passed(m, track, next_one, m.tracks[track].sectors, start, late)
-            start = end - ceil_ns(m, sector_angle(&m.tracks[track], n))
+            start = max(land, end - ceil_ns(m, sector_angle(&m.tracks[track], n)))
             parts.transfer += end - start
         else:
             start = meet(m, track, sector, land, &late)
