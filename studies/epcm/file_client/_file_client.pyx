@@ -10,7 +10,7 @@ from libc.string cimport memset
 
 from misspenalty._kernel cimport check_signals
 from misspenalty.prefetch.predictors._predictor cimport Predictor
-from misspenalty_studies.epcm.file_client._block_layer cimport AT_WRITEBACK, NOTHING
+from misspenalty_studies.epcm.file_client._block_layer cimport AHEAD, AT_WRITEBACK, NOTHING
 from misspenalty.engine._engine cimport schedule
 from misspenalty_studies.epcm.file_client._file_calls cimport (
     BYTES, COMPONENTS, COMPUTE, COPIES_IN_FAULTS, CREATE, EXEC, FAULT, GAPS, INTERPRETER, OPEN, READ, RENAME, SEARCH, SHIFT,
@@ -69,8 +69,10 @@ cdef class FileClient(PrefetchEngine):
         self.read_sectors = self.write_sectors = 0
         for i in range(self.paths):
             self.inodes[self.inode_of[i]].size = sizes[i]
-            self.inodes[self.inode_of[i]].awaited = False
+            self.inodes[self.inode_of[i]].awaited, self.inodes[self.inode_of[i]].ahead = False, NOTHING
             self.inodes[self.inode_of[i]].stored = <int32_t>((sizes[i] + BYTES - 1) >> SHIFT)
+        for i in range(self.number):
+            self.entries[i].flags &= ~AHEAD
         for i in range(self.files):
             if not NOTHING <= known[i] < self.paths:
                 raise IndexError(f"file {i} has path {known[i]}; expected -1 to {self.paths - 1}")

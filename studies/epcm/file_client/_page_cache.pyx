@@ -58,7 +58,7 @@ cdef class PageCache(BlockLayer):
         self.forget()
         for i in range(self.paths):
             self.inode_of[i] = <int32_t>i
-            self.inodes[i].present, self.inodes[i].ahead = 0, NOTHING
+            self.inodes[i].present = 0
 
     def keep(self, const int32_t[::1] named):
         """Hold the metadata of files in the inode and directory caches, outside the frames, where nothing evicts it."""

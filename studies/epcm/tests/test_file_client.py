@@ -183,6 +183,14 @@ def successor_of(machine, runs):
     return kernel
 
 
+def test_a_hot_run_does_not_count_prefetches_of_the_run_before():
+    runs = [[opened(0, PAGE), opened(1, PAGE), opened(0, PAGE)], [opened(1, PAGE), call("read", 1, length=PAGE)]]
+    machine = client(runs, [PAGE, PAGE])
+    assert machine.run(0, cold=True, predictor=successor_of(machine, 1)).counts["pages_ahead"] == 2
+    hot = machine.run(1, cold=False).counts
+    assert (hot["leads"], hot["lead_time"], hot["foretold"], hot["pages_used"]) == (0, 0, 0, 0)
+
+
 def test_a_correct_prediction_with_enough_lead_takes_the_wait_away():
     work = 400_000_000
     calls = [opened(0, PAGE), call("read", 0, length=PAGE), opened(1, 20 * PAGE, gap=work)]

@@ -28,7 +28,7 @@ class FileClientReference(BlockLayerReference):
         entries = [Entry(lba, sectors, i >= workload.metadata) for i, (lba, sectors) in enumerate(placed)]
         super().__init__(entries, machine, drive)
         self.inodes = [
-            Inode(size=None, entries=entries[first : first + pages], ahead=None)
+            Inode(size=None, entries=entries[first : first + pages])
             for first, pages in zip(workload.first.tolist(), workload.pages.tolist(), strict=True)
         ]
         self.inode_of = list(self.inodes)
@@ -36,8 +36,6 @@ class FileClientReference(BlockLayerReference):
     def begin_cold(self):
         """Empty all caches."""
         self.forget()
-        for inode in self.inodes:
-            inode.ahead = None
         self.inode_of = list(self.inodes)
 
     def keep(self, named):
@@ -72,9 +70,11 @@ class FileClientReference(BlockLayerReference):
         self.predictor, self.began, self.latest = predictor, start, start
         self.path_of = dict(enumerate(known.tolist()))
         for path, inode in enumerate(self.inode_of):
-            inode.awaited = False
+            inode.awaited, inode.ahead = False, None
             inode.size = None if sizes[path] < 0 else int(sizes[path])
             inode.stored = -(-(inode.size or 0) // PAGE_BYTES)
+        for entry in self.entries:
+            entry.ahead = False
         self.window = {}
         self.schedule(start + self.machine.interval, AT_WRITEBACK, None)
         reads, now = [], start
