@@ -137,7 +137,7 @@ cdef class FileClient(PrefetchEngine):
         if call.kind == FAULT:
             return self.fault(inode, call.offset >> SHIFT, (call.offset + call.length + BYTES - 1) >> SHIFT, now)
         if call.kind == WRITE:
-            return self.write(inode, call.offset, call.length, now)
+            return self.write(inode, call.offset, call.length, now) if call.length else now
         now = self.walk(call.path, call.kind != SEARCH and call.kind != CREATE, now,
                         WAIT_EXEC if call.kind == EXEC or call.kind == INTERPRETER else WAIT_OPEN)
         if call.kind == CREATE:

@@ -39,7 +39,7 @@ cdef class ReadAhead(PageCache):
         cdef int64_t end = min(call.offset + call.length, <int64_t>inode.pages << SHIFT)
         cdef entry_t* e
         cdef bint in_window = not (start > ahead.end or start + ahead.window < ahead.end)
-        inode.size = max(inode.size, call.offset + call.length)
+        inode.size = max(inode.size, call.offset + call.length if call.length else 0)
         outcome[0] = HIT
         now += self.call_time
         self.spent[READ_CALLS] += self.call_time

@@ -194,7 +194,7 @@ def _most_bytes(initial, records):
     group = np.arange(len(initial))
     for calls in records:
         kind = calls["kind"]
-        moves = np.isin(kind, [CALLS.index(name) for name in ("read", "write", "fault")])
+        moves = np.isin(kind, [CALLS.index(name) for name in ("read", "write", "fault")]) & (calls["length"] > 0)
         whole = np.isin(kind, [CALLS.index(name) for name in ("exec", "interpreter", "open")])
         np.maximum.at(most, calls["path"][moves], (calls["offset"] + calls["length"])[moves])
         np.maximum.at(most, calls["path"][whole], calls["length"][whole])

@@ -168,6 +168,8 @@ class FileClientReference(BlockLayerReference):
 
     def _write(self, call, now):
         inode, began = self.inode_of[call.path], now
+        if not call.length:
+            return now
         inode.size = max(inode.size or 0, call.offset + call.length)
         kind = "buffer" if self.machine.separate else "page"
         end = min(call.offset + call.length, len(inode.entries) * PAGE_BYTES)
@@ -282,7 +284,7 @@ class FileClientReference(BlockLayerReference):
         ahead = self.window.setdefault(call.path, SimpleNamespace(end=0, length=0, most=0, window=0))
         least, most = machine.least_ahead * PAGE_BYTES, machine.most_ahead * PAGE_BYTES
         start = at - at % PAGE_BYTES
-        inode.size = max(inode.size or 0, at + call.length)
+        inode.size = max(inode.size or 0, at + call.length if call.length else 0)
         in_window = start <= ahead.end <= start + ahead.window
         if not in_window:
             ahead.end = ahead.length = ahead.most = ahead.window = 0
