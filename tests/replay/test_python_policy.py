@@ -182,6 +182,9 @@ def test_classes_from_files(tmp_path):
     path.write_text("import nowhere_at_all\n")
     with pytest.raises(ValueError, match=r"mine.py: cannot be run: ModuleNotFoundError.*mine.py, line 1"):
         load_class(f"{path}:Mine")
+    path.write_text("x = 1\nclass Mine(\n")
+    with pytest.raises(ValueError, match=r"mine.py: cannot be run: SyntaxError: .* \(mine.py, line 2\)"):
+        load_class(f"{path}:Mine")
     with pytest.raises(ValueError, match="no such file"):
         load_class(f"{tmp_path / 'nowhere.py'}:Mine")
 

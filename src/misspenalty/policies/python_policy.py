@@ -308,4 +308,7 @@ def shown(error: BaseException) -> str:
     """
     what = traceback.format_exception_only(error)[-1].strip()
     place = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{what} ({Path(place.filename).name}, line {place.lineno})"
+    file, line = place.filename, place.lineno
+    if isinstance(error, SyntaxError) and error.filename:  # it was raised by the import, not by the line at fault
+        file, line = error.filename, error.lineno
+    return f"{what} ({Path(file).name}, line {line})"
