@@ -50,6 +50,9 @@ def test_text_keys_are_those_of_files(opened):
         (np.array([0, 5]), {}, 5),
         (np.array([0, 5]), {"time_unit": "ms"}, 5_000_000),
         ([0.5, 0.75], {"time_unit": "s"}, 250_000_000),
+        ([0.0, 5.0], {}, 5),
+        ([0.5, 0.75], {}, 250_000_000),
+        ([decimal.Decimal("1717156800000.0"), decimal.Decimal("1717156800000.5")], {}, 500_000),
     ],
 )
 def test_times(times, options, ns):

@@ -54,7 +54,8 @@ def read_columns(
     path : Path, optional
         For messages.
     usual : str
-        Unit of times that are numbers, if no name or option states it; by default it is guessed from the first time.
+        Unit of times that are whole numbers, if no name or option states it; otherwise it is guessed from the first
+        time.
     """
     names, shown = tuple(first.column_names), [_shown(column) for column in first.columns]
     form = understood(table, names, shown, path, timed=lambda table, roles: _timed(table, roles, first, usual, path))
@@ -106,7 +107,8 @@ def _timed(table: Table, roles: Roles, first: pa.Table, usual: str, path: Path |
         return dataclasses.replace(table, time_unit="iso"), ("times taken as ISO 8601 (--time-unit)",)
     value = column[0].as_py() if len(column) else None
     date = compact_date(str(value))
-    if usual and not date:
+    fractional = pa.types.is_floating(column.type) or pa.types.is_decimal(column.type)
+    if usual and not date and not (fractional and any(time % 1 for time in column.drop_null().to_pylist())):
         return dataclasses.replace(table, time_unit=usual), ()
     unit = date or epoch_unit(float(value) if isinstance(value, numbers.Real | decimal.Decimal) else 0.0)
     return dataclasses.replace(table, time_unit=unit), (f"times taken as {unit} (--time-unit)",)
