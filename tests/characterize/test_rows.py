@@ -33,7 +33,7 @@ def test_rows_by_name_with_defaults(tmp_path):
         ({"source": "https://a.org/x.spc"}, "row mine, column sha256: an address needs the checksum"),
         ({"sha256": "12"}, "row mine, column sha256: '12'; expected 64 hexadecimal digits"),
         ({"format": "scp"}, "column format: unknown trace format 'scp', did you mean 'spc'?"),
-        ({"format": "spc", "unit": "ms"}, "row mine: format spc has no option 'unit'; it has columns, [^:]*$"),
+        ({"format": "spc", "unit": "ms"}, "row mine: format spc has no option 'unit', did .*; it has columns, [^:]*$"),
         ({"block_size": "0"}, "column block_size: block size is '0'; expected at least 1 byte"),
         ({"selection": "frist=3"}, "column selection: .*'frist=3'; expected one of all, reads"),
         ({"warm_up": "half"}, "column warm_up: 'half'; expected a number of references"),

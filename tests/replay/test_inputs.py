@@ -59,7 +59,7 @@ def test_a_trace_can_be_a_path(tmp_path):
         ([], "expected a one-dimensional array of at least one integer"),
         ([3, -1], "block -1 at position 1; expected 0 or more"),
         ([True, False], "type bool"),
-        (["a"], "expected a one-dimensional array of at least one integer"),
+        (["a"], "expected a one-dimensional array of at least one integer; give keys that are text as a table, {'key'"),
     ],
 )
 def test_what_is_not_a_trace_is_reported(trace, message):

@@ -173,10 +173,12 @@ def test_options_belong_to_their_format(tmp_path):
     path = write(tmp_path / "sda.txt", BLKPARSE)
     with pytest.raises(ParameterError, match="action is 'Z'; expected one of Q, G"):
         open_trace(path, action="Z")
-    with pytest.raises(ParameterError, match=r"format blkparse has no option 'unit'; it has columns.*action"):
+    with pytest.raises(ParameterError, match=r"format blkparse has no option 'unit'.*; it has columns.*action"):
         open_trace(path, unit="s")
     with pytest.raises(ParameterError, match="format u32le has no option 'action'; it has none"):
         open_trace(write(tmp_path / "x", b"1111"), "u32le", action="Q")
+    with pytest.raises(ParameterError, match="no option 'block_size', did you mean 'block_bytes'"):
+        open_trace(path, block_size=8192)
 
 
 # --- numbers: oracleGeneral and plain --------------------------------------------------------------------------------

@@ -85,8 +85,9 @@ class Format:
         """Raise a `ParameterError` if an option is not one of this format's."""
         for name in options:
             if name not in self.options:
+                meant = did_you_mean(name, [*self.options, "block_bytes", "most_references"])
                 raise ParameterError(
-                    f"format {self.name} has no option {name!r}; it has {', '.join(self.options) or 'none'}"
+                    f"format {self.name} has no option {name!r}{meant}; it has {', '.join(self.options) or 'none'}"
                 )
 
 

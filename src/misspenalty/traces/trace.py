@@ -129,9 +129,11 @@ class Trace:
         """
         given = unmasked(blocks, "blocks")
         if given.ndim != 1 or given.dtype.kind not in "iu" or not given.size:
+            text = given.size and isinstance(given.flat[0], str)
+            remedy = "; give keys that are text as a table, {'key': …}" if text else ""
             raise ParameterError(
                 f"blocks are of type {given.dtype} and shape {given.shape}; expected a one-dimensional array of"
-                " at least one integer"
+                f" at least one integer{remedy}"
             )
         if given.dtype.kind == "i" and given.min() < 0:
             raise ParameterError(f"block {given.min()} at position {int(given.argmin())}; expected 0 or more")
@@ -181,8 +183,9 @@ class Trace:
         name : str
             Name of the trace.
         **options
-            ``operations``, ``time_unit`` (by default ns for numbers, unless the column's name states a unit),
-            ``address_unit``, ``size_unit``, ``key``, ``order`` and ``lifetimes``, as in `misspenalty.open_trace`.
+            ``operations``, ``time_unit``, ``address_unit``, ``size_unit``, ``key``, ``order`` and ``lifetimes``, as in
+            `misspenalty.open_trace`. Unless `time_unit` or the column's name states a unit, times that are whole
+            numbers are ns; of others, the unit is guessed from the first time, as in a file.
 
         Raises
         ------
