@@ -8,12 +8,11 @@ from misspenalty.plotting.style import (
     INK,
     PAGE,
     PUBLISHED,
-    need,
-    new_figure,
+    drawn_from,
+    new_panels,
     policy_line,
     policy_name,
     policy_order,
-    styled,
 )
 
 LOOPING = ("cs", "gli", "multi2", "sprite")
@@ -31,7 +30,7 @@ COLUMNS = ["trace", "cache_blocks", "policy", "hit_ratio_pct"]
 MARK = {"color": PUBLISHED, "marker": "_", "linestyle": "", "markersize": 6, "markeredgewidth": 1.2, "zorder": 5}
 
 
-@styled
+@drawn_from(*COLUMNS)
 def oltp(table, published):
     """Hit ratios on OLTP: one panel per policy of ARC's Table 1, ours as a line and the printed values as black marks.
     LFU, whose definition is not printed, has a second, dotted line, for which the counts of evicted pages are kept.
@@ -47,14 +46,12 @@ def oltp(table, published):
     -------
     Figure
     """
-    need(table, COLUMNS, "oltp")
     printed = published[published["source"] == "ARC Table 1"]
     sizes = sorted(printed["cache_blocks"].unique())
     ours = table[(table["trace"] == "OLTP") & table["cache_blocks"].isin(sizes)]
     policies = policy_order(set(printed["policy"]) & set(ours["policy"]))
     counted = {"color": policy_line("lfu")["color"], "linestyle": ":", "label": "LFU, counts of evicted pages kept"}
-    figure = new_figure(PAGE, 0.53 * PAGE)
-    panels = figure.subplots(2, 5, sharex=True, sharey=True, squeeze=False)
+    figure, panels = new_panels(PAGE, 0.53 * PAGE, 2, 5, sharex=True, sharey=True)
     for axes in panels.flat[len(policies) :]:
         axes.set_visible(False)
     for axes, policy in zip(panels.flat, policies, strict=False):
@@ -72,11 +69,11 @@ def oltp(table, published):
     figure.supxlabel("Cache size (pages)", fontsize=7)
     figure.supylabel("Hit ratio (%)", fontsize=7)
     ours = Line2D([], [], color=INK, linestyle="-", label="ours")
-    legend_above(figure, [ours, Line2D([], [], **counted), Line2D([], [], **MARK, label="published (ARC's Table 1)")])
-    return figure
+    handles = [ours, Line2D([], [], **counted), Line2D([], [], **MARK, label="published (ARC's Table 1)")]
+    return legend_above(figure, handles)
 
 
-@styled
+@drawn_from(*COLUMNS)
 def looping(table, published):
     """Hit ratios on four traces of the LIRS and CLOCK-Pro papers, one panel per trace; black marks, on gli only, are
     hit ratios of LRU that an independent program computed.
@@ -86,9 +83,7 @@ def looping(table, published):
     table, published : DataFrame
         Same as in `oltp`.
     """
-    need(table, COLUMNS, "looping")
-    figure = new_figure(PAGE, 0.36 * PAGE)
-    panels = figure.subplots(1, len(LOOPING), squeeze=False)[0]
+    figure, panels = new_panels(PAGE, 0.36 * PAGE, len(LOOPING))
     for axes, trace in zip(panels, LOOPING, strict=True):
         for policy in LOOPING_POLICIES:
             rows = table[(table["trace"] == trace) & (table["policy"] == policy)].sort_values("cache_blocks")
@@ -106,7 +101,7 @@ def looping(table, published):
     return figure
 
 
-@styled
+@drawn_from("trace", "policy", "reading", "difference", "references")
 def program(table):
     """Differences from the program of LIRS2's authors, in points of the miss ratio, per trace and policy: every cache
     size is one mark, and a mark on the zero line means equality. Hollow marks are replays under the conventions of the
@@ -121,13 +116,11 @@ def program(table):
     -------
     Figure
     """
-    need(table, ["trace", "policy", "reading", "difference", "references"], "program")
     table = table.assign(points=100 * table["difference"] / table["references"])
     traces = list(dict.fromkeys(table["trace"]))
     groups = {both: rows for both, rows in table.groupby(["policy", "reading"])}
     shown = [both for both in PROGRAM_SERIES if both in groups]
-    figure = new_figure(COLUMN, 0.95 * COLUMN)
-    axes = figure.subplots()
+    figure, axes = new_panels(COLUMN, 0.95 * COLUMN)
     for number, (policy, reading) in enumerate(shown):
         rows = groups[policy, reading]
         colour = policy_line(policy)["color"]
@@ -139,5 +132,4 @@ def program(table):
         axes.plot(places, rows["points"], label=label, **look)
     axes.set_xticks(range(len(traces)), traces)
     axes.set_ylabel("Ours minus the program's miss ratio (points)")
-    legend_above(figure, axes.get_legend_handles_labels()[0], columns=2)
-    return figure
+    return legend_above(figure, axes.get_legend_handles_labels()[0], columns=2)

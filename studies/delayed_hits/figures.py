@@ -5,13 +5,13 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from misspenalty.plotting.parts import SERIES, legend_above
-from misspenalty.plotting.style import GREY, INK, PAGE, need, new_figure, policy_name, styled
+from misspenalty.plotting.style import GREY, INK, PAGE, drawn_from, new_panels, policy_name
 
 TRACES = {"sample": "authors' sample", "syn_zipf": "Zipf", "syn_bursts": "bursts"}
 MEAN, P99 = "#e8702a", "#d4e3f0"
 
 
-@styled
+@drawn_from("trace", "cache_pct", "fetch_steps", "policy", "gain_pct")
 def gains(table):
     """Gain in mean latency from ranking by aggregate delay, over the fetch time; one line per trace and cache size.
 
@@ -20,10 +20,8 @@ def gains(table):
     table : DataFrame
         ``trace, cache_pct, fetch_steps, policy, gain_pct``; see `misspenalty_studies.delayed_hits.tables.gains`.
     """
-    need(table, ["trace", "cache_pct", "fetch_steps", "policy", "gain_pct"], "gains")
     policies = list(dict.fromkeys(table["policy"]))
-    figure = new_figure(PAGE, 2.6)
-    axes = figure.subplots(1, len(policies), sharey=True, squeeze=False)[0]
+    figure, axes = new_panels(PAGE, 2.6, len(policies), sharey=True)
     looks = dict(zip(dict.fromkeys(table["trace"]), SERIES, strict=False))
     for axis, policy in zip(axes, policies, strict=True):
         for (trace, _), line in table[table["policy"] == policy].groupby(["trace", "cache_pct"], sort=False):
@@ -32,11 +30,11 @@ def gains(table):
         axis.set(xscale="log", xlabel="Fetch time (steps)", title=policy_name(policy))
         axis.xaxis.set_major_formatter(lambda steps, _: f"{steps:g}")
     axes[0].set_ylabel("Lower mean latency (%)")
-    legend_above(figure, [Line2D([], [], label=TRACES.get(trace, trace), **look) for trace, look in looks.items()])
-    return figure
+    handles = [Line2D([], [], label=TRACES.get(trace, trace), **look) for trace, look in looks.items()]
+    return legend_above(figure, handles)
 
 
-@styled
+@drawn_from("trace", "cache_pct", "device", "mean_differs", "p99_differs", "slower_pct")
 def disagreement(table):
     """Where the policy with the most hits is not the fastest: by mean, or by the 99th percentile only.
 
@@ -50,11 +48,9 @@ def disagreement(table):
         ``trace, cache_pct, device, mean_differs, p99_differs, slower_pct``; see
         `misspenalty_studies.delayed_hits.tables.winners`.
     """
-    need(table, ["trace", "cache_pct", "device", "mean_differs", "p99_differs", "slower_pct"], "disagreement")
     devices = list(dict.fromkeys(table["device"]))
     rows = list(dict.fromkeys(zip(table["trace"], table["cache_pct"], strict=True)))
-    figure = new_figure(PAGE, 0.8 + 0.17 * len(rows))
-    axis = figure.subplots()
+    figure, axis = new_panels(PAGE, 0.8 + 0.17 * len(rows))
     for cell in table.itertuples():
         x, y = devices.index(cell.device), rows.index((cell.trace, cell.cache_pct))
         colour = MEAN if cell.mean_differs else P99 if cell.p99_differs else "white"
@@ -74,5 +70,5 @@ def disagreement(table):
         f"most hits, not the fastest mean ({differ:.0f} % of the cells)": MEAN,
         "by the 99th percentile only": P99,
     }
-    legend_above(figure, [Patch(facecolor=c, edgecolor=GREY, linewidth=0.3, label=text) for text, c in entries.items()])
-    return figure
+    handles = [Patch(facecolor=c, edgecolor=GREY, linewidth=0.3, label=text) for text, c in entries.items()]
+    return legend_above(figure, handles)

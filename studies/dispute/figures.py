@@ -5,14 +5,15 @@ import itertools
 import numpy as np
 from matplotlib.lines import Line2D
 
-from misspenalty.plotting.parts import SERIES, legend_above
+from misspenalty.plotting.parts import SERIES, legend_above, name_rows
 from misspenalty.plotting.style import (
     GREY,
     INK,
     PAGE,
     PUBLISHED,
+    drawn_from,
     need,
-    new_figure,
+    new_panels,
     policy_line,
     policy_name,
     styled,
@@ -65,8 +66,7 @@ def means(table, published):
         "datasets_ci95_high",
     ]
     need(table, columns, "means")
-    figure = new_figure(PAGE, 3.0)
-    axes = figure.subplots(1, len(SIZES), sharey=True)
+    figure, axes = new_panels(PAGE, 3.0, len(SIZES), sharey=True)
     for axis, (size, title) in zip(axes, SIZES.items(), strict=True):
         rows = _chosen(table, size)
         places = range(len(rows))
@@ -82,11 +82,10 @@ def means(table, published):
         Line2D([], [], color=GREY, linewidth=0.8, label="95 % interval, whole data sets drawn"),
         Line2D([], [], **MARK, label="published"),
     ]
-    legend_above(figure, handles)
-    return figure
+    return legend_above(figure, handles)
 
 
-@styled
+@drawn_from("selection", "size_ratio", "policy", "worse_than_fifo_pct")
 def worse(table, published):
     """Share of the traces of the authors' selection on which a policy misses more often than FIFO, from their result
     files; diamonds are the paper's values.
@@ -98,17 +97,14 @@ def worse(table, published):
     published : DataFrame
         ``studies/dispute/published/stated.csv``: ``quantity, size_ratio, policy, value``.
     """
-    need(table, ["selection", "size_ratio", "policy", "worse_than_fifo_pct"], "worse")
-    figure = new_figure(PAGE, 3.0)
-    axes = figure.subplots(1, len(SIZES), sharey=True)
+    figure, axes = new_panels(PAGE, 3.0, len(SIZES), sharey=True)
     for axis, (size, title) in zip(axes, SIZES.items(), strict=True):
         rows = _chosen(table, size)
         axis.barh(range(len(rows)), rows["worse_than_fifo_pct"], 0.6, color=GREY)
         _marks(axis, published, "worse_than_fifo_pct", size)
         axis.set(xlabel="Traces with more misses than FIFO (%)", title=title, xlim=(0, None))
     _policies(axes[0])
-    legend_above(figure, [Line2D([], [], **MARK, label="published")])
-    return figure
+    return legend_above(figure, [Line2D([], [], **MARK, label="published")])
 
 
 @styled
@@ -128,8 +124,7 @@ def datasets(table):
     own = table[(table["selection"] == "authors") & table["policy"].isin(FIGURE_7)]
     order = own[["web", "dataset"]].drop_duplicates().sort_values(["web", "dataset"])
     names = list(order["dataset"])
-    figure = new_figure(PAGE, 5.2)
-    axes = figure.subplots(1, len(SIZES), sharey=True)
+    figure, axes = new_panels(PAGE, 5.2, len(SIZES), sharey=True)
     step = 0.8 / len(FIGURE_7)
     for axis, (size, title) in zip(axes, SIZES.items(), strict=True):
         rows = own[own["size_ratio"] == size]
@@ -146,8 +141,7 @@ def datasets(table):
         axis.axvline(0, color=GREY, linewidth=0.7)
         axis.grid(False)
         axis.set(xlabel="Lower miss ratio than FIFO (%)", title=title)
-    axes[0].set_yticks(range(len(names)), names)
-    axes[0].set_ylim(len(names) - 0.5, -0.5)
+    name_rows(axes[0], names)
     looks = {policy: _look(policy) for policy in FIGURE_7}
     legend_above(
         figure,
@@ -159,7 +153,7 @@ def datasets(table):
     return figure
 
 
-@styled
+@drawn_from("selection", "size_ratio", "policy", *WAYS)
 def sieve(table, cells, published):
     """SIEVE. The left panel shows how far each policy's miss ratio is below FIFO's on seven sources of web traces, with
     a cache of 10 % of the objects. The values are computed from the result files of S3-FIFO's authors and averaged in
@@ -176,10 +170,8 @@ def sieve(table, cells, published):
     published : DataFrame
         ``studies/dispute/published/stated.csv``: ``quantity, size_ratio, policy, value``.
     """
-    need(table, ["selection", "size_ratio", "policy", *WAYS], "sieve")
     need(cells, ["trace", "kind", "size_ratio", "sieve_below_arc_pct"], "sieve")
-    figure = new_figure(PAGE, 3.6)
-    left, right = figure.subplots(1, 2)
+    figure, (left, right) = new_panels(PAGE, 3.6, 2)
     web = table[(table["selection"] == "sieve") & (table["size_ratio"] == max(SIZES))].set_index("policy")
     for (column, label), marker in zip(WAYS.items(), "os", strict=True):
         found = web[column].reindex(SIEVE_FIGURE_1)
@@ -221,8 +213,7 @@ def _name(policy):
 
 
 def _policies(axis, policies=FIGURE_6):
-    axis.set_yticks(range(len(policies)), [_name(policy) for policy in policies])
-    axis.set_ylim(len(policies) - 0.5, -0.5)
+    name_rows(axis, [_name(policy) for policy in policies])
 
 
 def _marks(axis, published, quantity, size, policies=FIGURE_6):

@@ -6,7 +6,7 @@ import pandas as pd
 from matplotlib.lines import Line2D
 
 from misspenalty.plotting.parts import legend_above
-from misspenalty.plotting.style import GREY, INK, PAGE, PUBLISHED, need, new_figure, styled
+from misspenalty.plotting.style import GREY, INK, PAGE, PUBLISHED, drawn_from, need, new_panels, styled
 from misspenalty_studies.epcm.figures import BENCHMARKS, KEYS, MODELS
 
 STARTS = ("#004c8c", "#56b4e9", "#009e73", "#c98a00", "#e8702a", "#b0508f")  # colours by head start; they repeat
@@ -31,8 +31,7 @@ def surface(table):
     need(table, [*KEYS, "training", "head_start_s", *columns], "surface")
     told = table["model"] == "foresight"
     table = table[~told | (table["model_order"] == table.loc[told, "model_order"].max())]
-    figure = new_figure(PAGE, 4.2)
-    curves, grids = figure.subplots(2, 2)
+    figure, (curves, grids) = new_panels(PAGE, 4.2, 2, 2)
     shown = [model for model in ("last_successor", "pcm", "epcm", "foresight") if model in set(table["model"])]
     starts = (table["head_start_s"].min(), table["head_start_s"].max())
     trainings = sorted(table["training"].unique())
@@ -56,8 +55,7 @@ def surface(table):
         figure.colorbar(image, ax=grid).set_label(f"EPCM: {words}")
     marks = [Line2D([], [], color=MODELS[m][1], marker=MODELS[m][3], label=MODELS[m][0]) for m in shown]
     marks.append(Line2D([], [], color=INK, linestyle="--", label=f"{starts[1]:g} s of head start"))
-    legend_above(figure, marks)
-    return figure
+    return legend_above(figure, marks)
 
 
 @styled
@@ -79,9 +77,9 @@ def learning(table):
     table = table[table["model_order"].isna() | (table["model_order"] == largest)]
     largest = table["partition_size"].max()
     table = table[(table["model"] != "pcm") | (table["partition_size"] == largest)]
-    figure = new_figure(PAGE, 2.3)
+    figure, axes = new_panels(PAGE, 2.3, 2)
     entries = {}
-    for axis, (column, words) in zip(figure.subplots(1, 2), columns.items(), strict=True):
+    for axis, (column, words) in zip(axes, columns.items(), strict=True):
         for (model, size), mine in table.groupby(["model", "partition_size"], sort=False, dropna=False):
             name, colour, _, _ = MODELS[model]
             order = mine["model_order"].iloc[0]
@@ -93,11 +91,10 @@ def learning(table):
         axis.set_ylabel(words)
         axis.set_ylim(bottom=min(0, axis.get_ylim()[0]))
         axis.axhline(0, color=INK, linewidth=0.6)
-    legend_above(figure, list(entries.values()))
-    return figure
+    return legend_above(figure, list(entries.values()))
 
 
-@styled
+@drawn_from(*KEYS, "head_start_s", "demand_first", "io_reduction_pct")
 def limits(table, bars, reductions):
     """I/O wait removed with perfect foresight of the coming opens and execs, against the number of these that are
     known, for each head start, with the same engine and disk as for the predictors, in the last three recorded runs.
@@ -115,10 +112,8 @@ def limits(table, bars, reductions):
     reductions : DataFrame
         ``studies/epcm/published/reductions.csv``.
     """
-    need(table, [*KEYS, "head_start_s", "demand_first", "io_reduction_pct"], "limits")
     names = [name for name in BENCHMARKS if name in set(table["benchmark"])]
-    figure = new_figure(PAGE, 2.2)
-    axes = figure.subplots(1, len(names), squeeze=False)[0]
+    figure, axes = new_panels(PAGE, 2.2, len(names))
     starts = dict(zip(sorted(table["head_start_s"].unique()), cycle(STARTS), strict=False))
     told = sorted(table["model_order"].unique())
     epcm = bars[(bars["model"] == "epcm") & bars["buffer_copy"]].groupby("benchmark")["io_reduction_pct"].max()
@@ -144,5 +139,4 @@ def limits(table, bars, reductions):
     marks.append(Line2D([], [], color=INK, linestyle=":", linewidth=0.9, label="demand first"))
     marks.append(Line2D([], [], color=GREY, linestyle="--", linewidth=0.8, label="best EPCM"))
     marks.append(Line2D([], [], color=PUBLISHED, linestyle="-.", linewidth=0.9, label="published EPCM"))
-    legend_above(figure, marks)
-    return figure
+    return legend_above(figure, marks)

@@ -4,8 +4,8 @@ import numpy as np
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from misspenalty.plotting.parts import legend_above, stack
-from misspenalty.plotting.style import GREY, INK, PAGE, PALE, PUBLISHED, need, new_figure, styled
+from misspenalty.plotting.parts import legend_above, name_columns, stack
+from misspenalty.plotting.style import GREY, INK, PAGE, PALE, PUBLISHED, drawn_from, new_panels
 
 BENCHMARKS = {"andrew": "Andrew", "ld": "GNU ld", "glimpse": "Glimpse", "ssh": "SSH"}
 MODELS = {  # displayed name, colour, hatch, marker
@@ -63,7 +63,7 @@ def _name(row):
     return {"last_successor": "last succ."}.get(row["model"], row["model"])
 
 
-@styled
+@drawn_from(*KEYS, "buffer_copy", "elapsed_reduction_s", "read_latency_us", "elapsed_reduction_s_ci95")
 def fig7(table, baselines, reductions):
     """Reductions of the elapsed time and of the mean time of a read call, compared with the cold run, for every
     predictor by partition size and model order (P: PCM, E: EPCM), and for a hot cache (Figure 7).
@@ -81,10 +81,8 @@ def fig7(table, baselines, reductions):
         ``studies/epcm/published/baselines.csv`` and ``reductions.csv``: the values that the paper prints for the cold
         and the hot run of each workload, and for the best EPCM.
     """
-    need(table, [*KEYS, "buffer_copy", "elapsed_reduction_s", "read_latency_us", "elapsed_reduction_s_ci95"], "fig7")
     names = [name for name in BENCHMARKS if name in set(table["benchmark"])]
-    figure = new_figure(PAGE, 0.35 + 1.65 * len(names))
-    axes = figure.subplots(len(names), 2, squeeze=False)
+    figure, axes = new_panels(PAGE, 0.35 + 1.65 * len(names), len(names), 2)
     for row, name in enumerate(names):
         mine = table[table["benchmark"] == name]
         elapsed, read = axes[row]
@@ -101,8 +99,7 @@ def fig7(table, baselines, reductions):
     entries.append(Line2D([], [], color=INK, marker="_", linestyle="", markersize=7, label="without buffer copy"))
     entries.append(Line2D([], [], color=GREY, linestyle="--", linewidth=0.8, label="cold I/O wait"))
     entries.append(Line2D([], [], color=PUBLISHED, marker="D", linestyle="", label="published"))
-    legend_above(figure, entries)
-    return figure
+    return legend_above(figure, entries)
 
 
 def _read_reductions(table):
@@ -123,8 +120,7 @@ def _reductions(axis, table, column, spread):
         other = [value for index, value in without.items() if _same(index, key)]
         if other:
             axis.plot([at - 0.39, at + 0.39], [other[0]] * 2, color=INK, linewidth=1.0, zorder=4)
-    axis.set_xticks(range(len(bars)), [_name(row) for _, row in bars.iterrows()], rotation=90)
-    axis.tick_params(axis="x", length=0)
+    name_columns(axis, [_name(row) for _, row in bars.iterrows()], rotation=90)
     axis.axhline(0, color=INK, linewidth=0.6)
 
 
@@ -157,7 +153,7 @@ def _published(axes, table, baselines, reductions):
         axis.plot(places, values, color=PUBLISHED, zorder=5, **look)
 
 
-@styled
+@drawn_from("run", "bucket_low_us", "bucket_high_us", "events")
 def fig8(table):
     """Read calls of one run of the Andrew benchmark by the time they took, with a hot cache and with EPCM (Figure 8).
 
@@ -166,9 +162,7 @@ def fig8(table):
     table : DataFrame
         ``results/epcm/fig8.csv``.
     """
-    need(table, ["run", "bucket_low_us", "bucket_high_us", "events"], "fig8")
-    figure = new_figure(PAGE, 2.1)
-    axis = figure.subplots()
+    figure, axis = new_panels(PAGE, 2.1)
     looks = {"hot": ("hot", -0.2), "epcm": ("epcm", 0.2)}
     ends = sorted(set(table["bucket_high_us"]))
     for run, (model, shift) in looks.items():
@@ -176,11 +170,9 @@ def fig8(table):
         bars = axis.bar(np.arange(len(ends)) + shift, part, 0.38, **_bar(model))
         axis.bar_label(bars, [f"{n:.0f}" if n else "" for n in part], fontsize=7, padding=2, rotation=90)
     lows = table.groupby("bucket_high_us")["bucket_low_us"].first()
-    axis.set_xticks(range(len(ends)), [f"{lows[end]}–{end}" for end in ends], rotation=30, ha="right")
+    name_columns(axis, [f"{lows[end]}–{end}" for end in ends], rotation=30, ha="right")
     axis.set(xlabel="Time of the read call (µs)", ylabel="Read calls")
-    axis.tick_params(axis="x", length=0)
-    legend_above(figure, [Patch(linewidth=0.6, **_bar(model)) for model in looks])
-    return figure
+    return legend_above(figure, [Patch(linewidth=0.6, **_bar(model)) for model in looks])
 
 
 _PARTS = {  # components: processor time dark or plain, waiting pale and hatched
@@ -210,7 +202,7 @@ _WORDS = {
 }
 
 
-@styled
+@drawn_from(*KEYS, "buffer_copy", "component", "s")
 def components(table):
     """Elapsed time without compute, part by part: processor time of read calls, copies and the prefetch engine, and I/O
     wait. Components that take no time are left out.
@@ -222,11 +214,9 @@ def components(table):
     table : DataFrame
         ``results/epcm/components.csv``; only the runs with the buffer copy are shown.
     """
-    need(table, [*KEYS, "buffer_copy", "component", "s"], "components")
     table = table[table["buffer_copy"] & (table["component"] != "compute")]
     names = [name for name in BENCHMARKS if name in set(table["benchmark"])]
-    figure = new_figure(PAGE, 0.6 + 1.65 * -(-len(names) // 2))
-    axes = figure.subplots(-(-len(names) // 2), min(2, len(names)), squeeze=False)
+    figure, axes = new_panels(PAGE, 0.6 + 1.65 * -(-len(names) // 2), -(-len(names) // 2), min(2, len(names)))
     smallest = table.groupby(["benchmark", "model", "partition_size"], dropna=False)["model_order"].transform("min")
     table = table[table["model_order"].isna() | (table["model_order"] == smallest)]
     table = table.assign(bar=[_name(row) for _, row in table.iterrows()])
@@ -240,11 +230,11 @@ def components(table):
         axis.set_xlabel("Elapsed time without compute (s)")
     for axis in axes.flat[len(names) :]:
         axis.set_visible(False)
-    legend_above(figure, [Patch(label=_WORDS[name], linewidth=0.4, **look) for name, look in looks.items()], columns=5)
-    return figure
+    handles = [Patch(label=_WORDS[name], linewidth=0.4, **look) for name, look in looks.items()]
+    return legend_above(figure, handles, columns=5)
 
 
-@styled
+@drawn_from(*KEYS, "varied", "parameter", "value", "io_reduction_pct")
 def sensitivity(table, benchmark="andrew"):
     """Share of the Andrew benchmark's I/O wait that each model removes when one choice is made differently, in the last
     three recorded runs: PCM has the setting 64/4, EPCM 64/45, and perfect foresight knows 64 events.
@@ -258,15 +248,13 @@ def sensitivity(table, benchmark="andrew"):
     benchmark : str
         The workload that is shown.
     """
-    need(table, [*KEYS, "varied", "parameter", "value", "io_reduction_pct"], "sensitivity")
     table = table[(table["benchmark"] == benchmark) & ~table["model"].isin(["cold", "hot"])]
     table = table.assign(value=table["value"].fillna(""))  # the rows of the criterion itself have none
     told = table[table["model"] == "foresight"]
     table = table[(table["model"] != "foresight") | (table["model_order"] == told["model_order"].max())]
     readings = list(dict.fromkeys(zip(table["varied"], table["parameter"], table["value"], strict=True)))
     halves = np.array_split(np.arange(len(readings)), 2)
-    figure = new_figure(PAGE, 0.5 + 0.145 * len(halves[0]))
-    axes = figure.subplots(1, 2, sharex=True)
+    figure, axes = new_panels(PAGE, 0.5 + 0.145 * len(halves[0]), 2, sharex=True)
     shown = [model for model in ("last_successor", "pcm", "epcm", "foresight") if model in set(table["model"])]
     own = table[table["parameter"] == "none"].set_index("model")["io_reduction_pct"]
     for axis, half in zip(axes, halves, strict=True):
@@ -284,8 +272,7 @@ def sensitivity(table, benchmark="andrew"):
         axis.grid(axis="y", color=PALE, linewidth=0.4)
         axis.set_xlabel("I/O wait removed (%)")
     marks = [Line2D([], [], color=MODELS[m][1], marker=MODELS[m][3], linestyle="", label=MODELS[m][0]) for m in shown]
-    legend_above(figure, marks)
-    return figure
+    return legend_above(figure, marks)
 
 
 def _reading(what, parameter, value):
@@ -302,7 +289,7 @@ def _reading(what, parameter, value):
     return words.format(value)
 
 
-@styled
+@drawn_from(*KEYS, "io_wait_s")
 def today(table):
     """The I/O wait that would be left today: the same recorded calls, with the recorded compute, on flash, with the
     page cache of a 6.x kernel as far as it is modelled. PCM has the setting 64/4, EPCM 64/45, and perfect foresight
@@ -315,10 +302,8 @@ def today(table):
     table : DataFrame
         ``results/epcm/today.csv``.
     """
-    need(table, [*KEYS, "io_wait_s"], "today")
     names = [name for name in BENCHMARKS if name in set(table["benchmark"])]
-    figure = new_figure(PAGE, 1.9)
-    axes = figure.subplots(1, len(names), squeeze=False)[0]
+    figure, axes = new_panels(PAGE, 1.9, len(names))
     shown = ("cold", "last_successor", "pcm", "epcm", "foresight", "hot")
     for axis, name in zip(axes, names, strict=True):
         mine = table[table["benchmark"] == name]
@@ -328,8 +313,7 @@ def today(table):
             axis.bar(at, value, 0.75, **_bar(model))
             words = f"{value:.0f}" if value >= 10 else f"{value:.1f}"
             axis.text(at, value, words, ha="center", va="bottom", fontsize=7)
-        axis.set_xticks(range(len(shown)), [MODELS[model][0] for model in shown], rotation=90)
-        axis.tick_params(axis="x", length=0)
+        name_columns(axis, [MODELS[model][0] for model in shown], rotation=90)
         total = 1000 * mine.loc[mine["model"] == "cold", "elapsed_s"].iloc[0]
         axis.set_title(f"{BENCHMARKS[name]} ({total:.0f} ms cold)", fontsize=7)
         axis.margins(y=0.15)  # keeps the numbers below the title

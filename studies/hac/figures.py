@@ -5,8 +5,8 @@ import pandas as pd
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from misspenalty.plotting.parts import SERIES, legend_above, size_axis
-from misspenalty.plotting.style import COLUMN, GREY, INK, PAGE, PUBLISHED, need, new_figure, styled
+from misspenalty.plotting.parts import SERIES, legend_above, name_columns, name_rows, size_axis
+from misspenalty.plotting.style import COLUMN, GREY, INK, PAGE, PUBLISHED, drawn_from, need, new_panels, styled
 
 TRAVERSALS = ("T6", "T1-", "T1", "T1+")
 SYSTEMS = {"hac": "HAC", "fpc": "FPC", "gom": "dual buffer"}
@@ -39,8 +39,7 @@ def _stacks(axis, table, parts):
     axis.errorbar(range(len(names)), foot, half, **_INTERVAL)
     for x, top in enumerate(foot + half):
         axis.text(x, top, f" {foot[x]:.3g}", ha="center", va="bottom", fontsize=7)
-    axis.set_xticks(range(len(names)), names)
-    axis.tick_params(axis="x", length=0)
+    name_columns(axis, names)
     axis.set_ylim(0, 1.1 * max(foot.max(), 1e-9))
     return names
 
@@ -60,7 +59,7 @@ def _part_legend(figure, parts, further=(), columns=4):
     legend_above(figure, [*handles, *further], columns)
 
 
-@styled
+@drawn_from("traversal", "cache_mb", "component", "us")
 def fig9(table, published):
     """Miss penalty by component at the published client cache sizes (left), and replacement and conversion as shares of
     the fetch time, with the published shares as marks (right; Figure 9).
@@ -80,12 +79,10 @@ def fig9(table, published):
         ``studies/hac/published/miss_penalty.csv``: the sizes that are shown (or the nearest ones swept), and the shares
         drawn as marks.
     """
-    need(table, ["traversal", "cache_mb", "component", "us"], "fig9")
     said = published.set_index("traversal")
     sizes = {name: _nearest(part["cache_mb"], said.loc[name, "cache_mb"]) for name, part in table.groupby("traversal")}
     chosen = at_points(table, sizes)
-    figure = new_figure(PAGE, 2.4)
-    left, right = figure.subplots(1, 2, width_ratios=(1, 1.25))
+    figure, (left, right) = new_panels(PAGE, 2.4, 2, width_ratios=(1, 1.25))
     parts = ("fetch", "replacement", "conversion")
     names = _stacks(left, chosen, parts)
     left.set_xticks(range(len(names)), [f"{name}\n{sizes[name]:g} MB" for name in names])
@@ -105,8 +102,7 @@ def fig9(table, published):
             lifted = pd.notna(printed) and -0.04 * top < printed - share[name] < 0.1 * top
             above = printed + 0.025 * top if lifted else share[name]
             right.text(place, above, f"{share[name]:.1f}", ha="center", va="bottom", fontsize=7)
-    right.set_xticks(range(len(names)), names)
-    right.tick_params(axis="x", length=0)
+    name_columns(right, names)
     right.set(ylabel="Share of the fetch time (%)", ylim=(0, 1.12 * top))
     _part_legend(figure, parts, [Line2D([], [], label="published", **_MARK)], columns=4)
     return figure
@@ -170,8 +166,7 @@ def fig11(table):
 
 def _one_stack(table, parts, label, name):
     need(table, ["traversal", "component", "us"], name)
-    figure = new_figure(COLUMN, 2.3)
-    axis = figure.subplots()
+    figure, axis = new_panels(COLUMN, 2.3)
     _stacks(axis, table, parts)
     axis.set_ylabel(label)
     _part_legend(figure, parts, columns=4 if len(parts) == 4 else 3)
@@ -187,7 +182,7 @@ def _curve(axis, table, column, look, scale=1.0):
         axis.fill_between(sizes, means - half, means + half, color=look["color"], alpha=0.25, linewidth=0)
 
 
-@styled
+@drawn_from("traversal", "system", "cache_mb", "cold_misses", "hot_misses")
 def misses(table, dynamic):
     """Fetches of one iteration, hot and cold, over the size of the client cache, which includes frames and indirection
     table (as in the paper's Figures 5 to 8).
@@ -203,11 +198,10 @@ def misses(table, dynamic):
     dynamic : DataFrame
         The same for the dynamic traversal, without hot misses.
     """
-    need(table, ["traversal", "system", "cache_mb", "cold_misses", "hot_misses"], "misses")
     need(dynamic, ["system", "cache_mb", "cold_misses"], "dynamic")
     panels = [name for name in TRAVERSALS if name in set(table["traversal"])]
-    figure = new_figure(PAGE, 3.6)
-    axes = figure.subplots(2, 3).flat
+    figure, grid = new_panels(PAGE, 3.6, 2, 3)
+    axes = grid.flat
     for axis, name in zip(axes, panels, strict=False):
         for system, look in _LOOKS.items():
             part = table[(table["traversal"] == name) & (table["system"] == system)].sort_values("cache_mb")
@@ -228,8 +222,7 @@ def misses(table, dynamic):
     figure.supylabel("Fetches")
     figure.supxlabel("Client cache, frames and indirection table (MB)")
     handles = [Line2D([], [], label=SYSTEMS[system], **look) for system, look in _LOOKS.items()]
-    legend_above(figure, [*handles, Line2D([], [], label="cold", color=GREY, linewidth=0.5)])
-    return figure
+    return legend_above(figure, [*handles, Line2D([], [], label="cold", color=GREY, linewidth=0.5)])
 
 
 @styled
@@ -250,8 +243,7 @@ def peaks(table, frames, published):
     need(table, ["traversal", "cache_mb", "component", "us"], "fig9")
     need(frames, ["traversal", "cache_mb", "component", "us"], "fig9_frames")
     said = published.set_index("traversal")["cache_mb"]
-    figure = new_figure(PAGE, 2.2)
-    axes = figure.subplots(1, len(TRAVERSALS))
+    figure, axes = new_panels(PAGE, 2.2, len(TRAVERSALS))
     labels = ("frames and table", "frames alone")
     for axis, name in zip(axes, TRAVERSALS, strict=True):
         for one, look in zip((table, frames), SERIES, strict=False):
@@ -272,8 +264,7 @@ def peaks(table, frames, published):
         Line2D([], [], label="greatest", marker="o", markersize=8, fillstyle="none", color=GREY, linestyle="")
     )
     handles.append(Line2D([], [], label="the paper's size", color=INK, linewidth=0.9, linestyle=(0, (3, 2))))
-    legend_above(figure, handles)
-    return figure
+    return legend_above(figure, handles)
 
 
 _RATIO = "replacement_plus_conversion_over_fetch_pct"
@@ -286,7 +277,7 @@ _CASES = {
 }
 
 
-@styled
+@drawn_from("case", "traversal", "quantity", "value")
 def projections(table):
     """Replacement and conversion in percent of the fetch time, in the cases of section 4.4 of the paper.
 
@@ -295,24 +286,20 @@ def projections(table):
     table : DataFrame
         ``case, traversal, quantity, value``.
     """
-    need(table, ["case", "traversal", "quantity", "value"], "projections")
     chosen = table[table["quantity"] == _RATIO]
     cases = list(dict.fromkeys(chosen["case"]))
-    figure = new_figure(PAGE, 0.8 + 0.24 * len(cases))
-    axis = figure.subplots()
+    figure, axis = new_panels(PAGE, 0.8 + 0.24 * len(cases))
     for name, look in zip(TRAVERSALS, SERIES, strict=False):
         part = chosen[chosen["traversal"] == name].set_index("case")["value"].reindex(cases)
         axis.plot(
             part, range(len(cases)), **{**look, "linestyle": ""}, markeredgecolor="white", markersize=5, label=name
         )
-    axis.set_yticks(range(len(cases)), [_CASES.get(case, case.replace("_", " ")) for case in cases])
-    axis.set_ylim(len(cases) - 0.5, -0.5)
+    name_rows(axis, [_CASES.get(case, case.replace("_", " ")) for case in cases])
     axis.set_xscale("log")
     axis.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
     axis.grid(True, axis="both")
     axis.set_xlabel("Replacement and conversion (% of the fetch time)")
-    legend_above(figure, axis.get_lines())
-    return figure
+    return legend_above(figure, axis.get_lines())
 
 
 @styled
@@ -329,8 +316,7 @@ def elapsed(table):
     """
     parts = ("fetch", "replacement", "conversion", "hit")
     need(table, ["traversal", "run", "system", *(f"{part}_s" for part in parts)], "elapsed")
-    figure = new_figure(PAGE, 3.4)
-    axes = figure.subplots(2, len(TRAVERSALS), sharex=True)
+    figure, axes = new_panels(PAGE, 3.4, 2, len(TRAVERSALS), sharex=True)
     systems = list(dict.fromkeys(table["system"]))
     for row, kind in zip(axes, ("cold", "hot"), strict=True):
         for axis, name in zip(row, TRAVERSALS, strict=True):
@@ -340,8 +326,7 @@ def elapsed(table):
                 axis.bar(range(len(systems)), part[f"{what}_s"], 0.7, bottom=foot, linewidth=0.4, **look)
                 foot = foot + part[f"{what}_s"].fillna(0).to_numpy()
             axis.set_title(f"{name}, {kind}")
-            axis.set_xticks(range(len(systems)), [system.upper() for system in systems], rotation=35, ha="right")
-            axis.tick_params(axis="x", length=0)
+            name_columns(axis, [system.upper() for system in systems], rotation=35, ha="right")
     figure.supylabel("Elapsed time (s)")
     _part_legend(figure, parts)
     return figure
@@ -364,8 +349,7 @@ def sensitivity(costs, algorithm):
     lines = [{**look, "linestyle": "-", "linewidth": 0.8} for look in SERIES[: len(columns)]]
     need(costs, ["parameter", "value", "traversal", *columns], "cost_sensitivity")
     need(algorithm, ["parameter", "value", "traversal", *columns], "sensitivity")
-    figure = new_figure(PAGE, 4.2)
-    axes = figure.subplots(1, 2)
+    figure, axes = new_panels(PAGE, 4.2, 2)
     for axis, table in zip(axes, (costs, algorithm), strict=True):
         part = table[table["traversal"] == "T1"]
         own = part[part["parameter"] == "none"]
@@ -385,8 +369,7 @@ def sensitivity(costs, algorithm):
     axes[0].set_title("Unit costs and testbed")
     axes[1].set_title("HAC's parameters and the database")
     labels = ("replacement", "conversion")
-    legend_above(figure, [Line2D([], [], label=name, **line) for name, line in zip(labels, lines, strict=True)])
-    return figure
+    return legend_above(figure, [Line2D([], [], label=name, **line) for name, line in zip(labels, lines, strict=True)])
 
 
 def _moves(part, own, name, columns):

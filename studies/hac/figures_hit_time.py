@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from misspenalty.plotting.parts import legend_above
-from misspenalty.plotting.style import COLUMN, PAGE, PUBLISHED, need, new_figure, styled
+from misspenalty.plotting.parts import legend_above, name_rows
+from misspenalty.plotting.style import COLUMN, PAGE, PUBLISHED, drawn_from, new_panels
 
 LINES = ("traversal", "exception", "concurrency", "usage", "residency", "swizzling", "indirection")
 NAMES = {"traversal": "C++ program", "exception": "exceptions", "concurrency": "concurrency control"}
@@ -16,7 +16,7 @@ _LOOKS = {
 }
 
 
-@styled
+@drawn_from(*COLUMNS)
 def hit_time(table, published):
     """Hit time of hot traversals in a cache that holds everything, split into the lines of the paper's Table 3, as
     printed there and as priced for the paper's Alpha.
@@ -28,18 +28,15 @@ def hit_time(table, published):
     published : DataFrame
         The same, ``studies/hac/published/hit_time.csv``.
     """
-    need(table, COLUMNS, "hit_time")
     sources = {"published": published, "priced": table}
-    figure = new_figure(COLUMN, 2.9)
-    axes = figure.subplots(1, len(TRAVERSALS), sharey=True)
+    figure, axes = new_panels(COLUMN, 2.9, len(TRAVERSALS), sharey=True)
     for axis, (name, (unit, scale)) in zip(axes, TRAVERSALS.items(), strict=True):
         _bars(axis, {source: scale * _of(one, name) for source, one in sources.items()}, LINES, "{:.2g}")
         axis.set(title=name, xlabel=f"Hit time ({unit})")
-    legend_above(figure, axes[0].containers)
-    return figure
+    return legend_above(figure, axes[0].containers)
 
 
-@styled
+@drawn_from(*COLUMNS, "low", "high")
 def hit_time_measured(table, priced, published):
     """Hit time measured on the machine that made this report: what each mechanism adds to the bare program, split into
     the lines of the paper's Table 3, next to the published and the priced shares.
@@ -54,11 +51,9 @@ def hit_time_measured(table, priced, published):
     priced, published : DataFrame
         As in `hit_time`.
     """
-    need(table, (*COLUMNS, "low", "high"), "hit_time_measured")
     sources = {"published": published, "priced": priced, "measured on this machine": table}
     lines = LINES[1:]
-    figure = new_figure(PAGE, 3.2)
-    axes = figure.subplots(1, len(TRAVERSALS), sharey=True)
+    figure, axes = new_panels(PAGE, 3.2, len(TRAVERSALS), sharey=True)
     for axis, name in zip(axes, TRAVERSALS, strict=True):
         bare = {source: _of(one, name)["traversal"] for source, one in sources.items()}
         shares = {source: 100 * _of(one, name) / bare[source] for source, one in sources.items()}
@@ -66,8 +61,7 @@ def hit_time_measured(table, priced, published):
         _bars(axis, shares, lines, "{:.0f}", whiskers)
         nanoseconds = 1e9 * bare["measured on this machine"] / table.loc[table["traversal"] == name, "accesses"].iloc[0]
         axis.set(title=f"{name}: bare program {nanoseconds:.2g} ns per object here", xlabel="% of the bare program")
-    legend_above(figure, axes[0].containers[: len(sources) + 1])
-    return figure
+    return legend_above(figure, axes[0].containers[: len(sources) + 1])
 
 
 def _of(table, traversal, column="seconds"):
@@ -91,9 +85,8 @@ def _bars(axis, sources, lines, form, whiskers=None):
             beyond = np.maximum(beyond, high)
         for place, value, at in zip(places, wide, beyond, strict=True):
             axis.text(at + 0.015 * ends, place, form.format(value).removesuffix("-0") or "0", va="center", fontsize=7)
-    axis.set_yticks(range(len(lines)), [NAMES.get(line, line) for line in lines])
+    name_rows(axis, [NAMES.get(line, line) for line in lines])
     axis.tick_params(axis="y", length=0)
-    axis.set_ylim(len(lines) - 0.5, -0.5)
     axis.set_xlim(right=1.18 * ends)
     axis.grid(True, axis="x")
     axis.grid(False, axis="y")

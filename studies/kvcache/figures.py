@@ -11,12 +11,11 @@ from misspenalty.plotting.style import (
     PAGE,
     PALE,
     PUBLISHED,
-    need,
-    new_figure,
+    drawn_from,
+    new_panels,
     policy_line,
     policy_name,
     policy_order,
-    styled,
 )
 
 SHOWN = ("opt", "mq", "lirs", "arc", "s3fifo", "lru")
@@ -39,7 +38,7 @@ FRAMED = {  # a legend inside the axes, so that its marks are not taken for data
 }
 
 
-@styled
+@drawn_from("workload", "policy", "cache_tokens", "part", "share_of_possible_pct", *MEASURES)
 def capacity(table, published):
     """Hits of one cache by its size, on the whole trace. The left panel shows LRU's hits, counted in three ways; the
     right panel shows the hits of several policies as shares of the possible hits. If the trace is the paper's, black
@@ -53,10 +52,8 @@ def capacity(table, published):
     published : DataFrame
         ``studies/kvcache/published/fig9.csv``: ``workload, cache_tokens, hit_pct``.
     """
-    need(table, ["workload", "policy", "cache_tokens", "part", "share_of_possible_pct", *MEASURES], "capacity")
     whole = table[table["part"] == "all"].sort_values("cache_tokens")
-    figure = new_figure(PAGE, 2.6)
-    left, right = figure.subplots(1, 2)
+    figure, (left, right) = new_panels(PAGE, 2.6, 2)
     lru = whole[whole["policy"] == "lru"]
     for look, (column, label) in zip(SERIES, MEASURES.items(), strict=False):
         left.plot(lru["cache_tokens"], lru[column], label=label, markersize=3, linewidth=1, **look)
@@ -78,7 +75,7 @@ def capacity(table, published):
     return figure
 
 
-@styled
+@drawn_from("first_tokens", "policy", "second_tokens", "part", "block_hit_pct")
 def second_level(table):
     """Hit ratio of a second level on the references that its LRU first level misses, by the size of the second level,
     on the whole trace; one panel per size of the first level.
@@ -88,12 +85,10 @@ def second_level(table):
     table : DataFrame
         See `misspenalty_studies.kvcache.tables.second_level`.
     """
-    need(table, ["first_tokens", "policy", "second_tokens", "part", "block_hit_pct"], "second_level")
     whole = table[table["part"] == "all"].sort_values("second_tokens")
     firsts = sorted(set(whole["first_tokens"]))
     shown = policy_order(set(SHOWN) & set(whole["policy"]))
-    figure = new_figure(PAGE, 2.5)
-    panels = figure.subplots(1, len(firsts), sharey=True, squeeze=False)[0]
+    figure, panels = new_panels(PAGE, 2.5, len(firsts), sharey=True)
     for axes, first in zip(panels, firsts, strict=True):
         for policy in shown:
             rows = whole[(whole["policy"] == policy) & (whole["first_tokens"] == first)]
@@ -101,11 +96,10 @@ def second_level(table):
         axes.set(title=f"Behind {_tokens(first)} tokens", ylim=(0, None))
         _token_axis(axes, steps=(1, 2, 5))
     panels[0].set_ylabel("Hit ratio of the second level (%)")
-    legend_above(figure, panels[0].get_legend_handles_labels()[0])
-    return figure
+    return legend_above(figure, panels[0].get_legend_handles_labels()[0])
 
 
-@styled
+@drawn_from("policy", "cache_tokens", "part", "block_hit_pct", "prefix_block_pct")
 def prefixes(table):
     """Block hits (hollow) and block hits in contiguous prefixes (filled), for every policy in one cache, on the whole
     trace; one panel for each of two sizes. Only hits in prefixes shorten a prefill.
@@ -115,13 +109,11 @@ def prefixes(table):
     table : DataFrame
         See `misspenalty_studies.kvcache.tables.hits`.
     """
-    need(table, ["policy", "cache_tokens", "part", "block_hit_pct", "prefix_block_pct"], "prefixes")
     whole = table[table["part"] == "all"]
     sizes = sorted(set(whole["cache_tokens"]))
     sizes = [sizes[round(place * (len(sizes) - 1))] for place in (1 / 3, 2 / 3)]
     order = whole[whole["cache_tokens"] == sizes[0]].sort_values("prefix_block_pct")["policy"].tolist()
-    figure = new_figure(PAGE, 0.7 + 0.14 * len(order))
-    panels = figure.subplots(1, 2, sharey=True)
+    figure, panels = new_panels(PAGE, 0.7 + 0.14 * len(order), 2, sharey=True)
     for axes, size in zip(panels, sizes, strict=True):
         rows = whole[whole["cache_tokens"] == size].set_index("policy").loc[order]
         places = np.arange(len(order))
@@ -133,7 +125,7 @@ def prefixes(table):
     return figure
 
 
-@styled
+@drawn_from("first_tokens", "policy", "second_tokens", "part", "kind", "prefill_s", "load_s", "ttft_s")
 def ttft(table):
     """Mean time to first token with a second level under each policy, on the whole trace: prefill, plus loading from
     one of three places. The first level is the smallest in the settings, the second level the second smallest. The
@@ -144,15 +136,13 @@ def ttft(table):
     table : DataFrame
         See `misspenalty_studies.kvcache.tables.ttft`.
     """
-    need(table, ["first_tokens", "policy", "second_tokens", "part", "kind", "prefill_s", "load_s", "ttft_s"], "ttft")
     whole = table[(table["part"] == "all") & (table["first_tokens"] == table["first_tokens"].min())]
     seconds = sorted(set(whole.loc[whole["policy"] != "none", "second_tokens"]))
     rows = whole[whole["second_tokens"] == seconds[min(1, len(seconds) - 1)]]
     without = whole.loc[whole["policy"] == "none", "ttft_s"].item()
     memory = rows[rows["kind"] == "dram"].sort_values("ttft_s", ascending=False)
     order = memory["policy"].tolist()
-    figure = new_figure(PAGE, 0.9 + 0.16 * len(order))
-    axes = figure.subplots()
+    figure, axes = new_panels(PAGE, 0.9 + 0.16 * len(order))
     looks = dict(zip(KINDS, ("#004c8c", "#009e73", "#e8702a"), strict=True))
     prefill = memory.set_index("policy")["prefill_s"].loc[order]
     axes.barh(range(len(order)), prefill, height=0.75, color="#d4e3f0", edgecolor=GREY, linewidth=0.4)
@@ -170,8 +160,7 @@ def ttft(table):
         for kind, colour in looks.items()
     ]
     handles.append(Line2D([], [], color=GREY, linestyle="--", label="no second level"))
-    legend_above(figure, handles, columns=3)
-    return figure
+    return legend_above(figure, handles, columns=3)
 
 
 def _share_of_highest(marks, published):

@@ -29,8 +29,10 @@ from misspenalty.plotting.style import (
     GREY,
     INK,
     PAGE,
+    drawn_from,
     need,
     new_figure,
+    new_panels,
     policy_bar,
     policy_line,
     policy_name,
@@ -54,7 +56,7 @@ def _first_level_mb(label):
     return float(match[1]) if match else None
 
 
-@styled
+@drawn_from("capture", "policy", "cache_mb", "writes", "hit_ratio_pct")
 def table2(table):
     """Hit ratio of reads by policy and storage cache, with writes counted as accesses, ignored, or refreshing blocks in
     the cache (in the form of the paper's Table 2).
@@ -67,13 +69,11 @@ def table2(table):
     table : DataFrame
         ``capture, policy, cache_mb, writes, hit_ratio_pct``.
     """
-    need(table, ["capture", "policy", "cache_mb", "writes", "hit_ratio_pct"], "table2")
     modes = list(dict.fromkeys(table["writes"]))
     whole = table.groupby("capture", sort=False)["writes"].nunique() == len(modes)
     captures = list(whole.index[whole])
     table = table[table["capture"].isin(captures)]
-    figure = new_figure(PAGE, 0.55 + 1.75 * len(modes))
-    axes = figure.subplots(len(modes), len(captures), sharex=True, sharey=True, squeeze=False)
+    figure, axes = new_panels(PAGE, 0.55 + 1.75 * len(modes), len(modes), len(captures), sharex=True, sharey=True)
     for axis, (mode, capture) in zip(axes.flat, itertools.product(modes, captures), strict=True):
         hit_ratio_lines(axis, table[(table["capture"] == capture) & (table["writes"] == mode)])
         axis.set_title(capture_name(capture) if mode == modes[0] else "")
@@ -82,8 +82,7 @@ def table2(table):
     for axis in axes[-1]:
         axis.set_xlabel("Storage cache (MB)")
     axes[0, 0].set_ylim(0, 1.03 * table["hit_ratio_pct"].max())
-    legend_above(figure, [Line2D([], [], **policy_line(policy)) for policy in policy_order(table["policy"])], 10)
-    return figure
+    return legend_above(figure, [Line2D([], [], **policy_line(policy)) for policy in policy_order(table["policy"])], 10)
 
 
 _FATES = {  # column -> label, keywords; hits blue, misses orange, first reads white
@@ -95,7 +94,7 @@ _FATES = {  # column -> label, keywords; hits blue, misses orange, first reads w
 }
 
 
-@styled
+@drawn_from("policy", "writes", *_FATES)
 def table3(table, published=None):
     """Hits and misses of each policy at temporal distances below the cache size C and of C or more, and first reads, as
     shares of the reads (the paper's Table 3).
@@ -109,22 +108,19 @@ def table3(table, published=None):
     published : DataFrame, optional
         ``studies/mq/published/table3.csv``; drawn as the first panel.
     """
-    need(table, ["policy", "writes", *_FATES], "table3")
     panels = {WRITES.get(mode, mode): part for mode, part in table.groupby("writes", sort=False)}
     if published is not None:
         need(published, ["policy", "reads", *list(_FATES)[:4]], "the published table3")
         first = published["reads"] - published[list(_FATES)[:4]].sum(axis=1)
         panels = {"published": published.assign(first_reads=first), **panels}
     policies = policy_order(pd.concat(panels)["policy"])
-    figure = new_figure(PAGE, 0.75 + 0.19 * len(policies))
-    axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
+    figure, axes = new_panels(PAGE, 0.75 + 0.19 * len(policies), len(panels), sharey=True)
     for axis, (title, part) in zip(axes, panels.items(), strict=True):
         part = part.set_index("policy")[list(_FATES)].reindex(policies)
         share = 100 * part.div(part.sum(axis=1), axis=0)
         stack(axis, share.rename(index=policy_name), {column: look for column, (_, look) in _FATES.items()})
         axis.set(xlim=(0, 100), xlabel="Share of the reads (%)", title=title)
-    legend_above(figure, [Patch(label=label, linewidth=0.4, **look) for label, look in _FATES.values()])
-    return figure
+    return legend_above(figure, [Patch(label=label, linewidth=0.4, **look) for label, look in _FATES.values()])
 
 
 def fig2(table):
@@ -194,7 +190,7 @@ def _mark_first_level(axis, capture):
         axis.text(blocks - 0.25, 0.97, "first level", transform=axis.get_xaxis_transform(), ha="right", va="top")
 
 
-@styled
+@drawn_from("capture", "min_accesses", "blocks_pct", "accesses_pct")
 def fig4(table):
     """Share of the blocks that are accessed at least f times, and share of the accesses that go to these blocks (the
     paper's Figure 4).
@@ -204,10 +200,8 @@ def fig4(table):
     table : DataFrame
         ``capture, min_accesses, blocks_pct, accesses_pct``.
     """
-    need(table, ["capture", "min_accesses", "blocks_pct", "accesses_pct"], "fig4")
     captures = list(dict.fromkeys(table["capture"]))
-    figure = new_figure(PAGE, 2.4)
-    axes = figure.subplots(1, 2, sharex=True)
+    figure, axes = new_panels(PAGE, 2.4, 2, sharex=True)
     for capture, look in zip(captures, itertools.cycle(SERIES), strict=False):
         part = table[table["capture"] == capture]
         for axis, column in zip(axes, ("blocks_pct", "accesses_pct"), strict=True):
@@ -219,11 +213,10 @@ def fig4(table):
         axis.set_xscale("log", base=2)
         axis.xaxis.set_major_formatter(lambda value, _: _binary(value))
         axis.set_xlabel("Accesses to a block, $f$")
-    legend_above(figure, axes[0].get_lines())
-    return figure
+    return legend_above(figure, axes[0].get_lines())
 
 
-@styled
+@drawn_from("first_level_mb", "chosen", "target_pct", "short_share_pct", "cache_mb", "policy")
 def first_level_fit(table, counts, published):
     """The first level calibrated on Table 3. The panels show, for each of its sizes, the share of re-accesses closer
     than 64 k references (the dotted line is the published share), the number of the ledger's entries on hit ratios that
@@ -239,12 +232,10 @@ def first_level_fit(table, counts, published):
     published : DataFrame
         ``storage_cache_mb, policy, hit_ratio_pct``.
     """
-    need(table, ["first_level_mb", "chosen", "target_pct", "short_share_pct", "cache_mb", "policy"], "first_level_fit")
     sizes = sorted(table["cache_mb"].unique())
     chosen = table.loc[table["chosen"], "first_level_mb"].iloc[0]
     said = published.set_index(["storage_cache_mb", "policy"])["hit_ratio_pct"]
-    figure = new_figure(PAGE, 2.2)
-    first, second, *others = figure.subplots(1, 2 + len(sizes))
+    figure, (first, second, *others) = new_panels(PAGE, 2.2, 2 + len(sizes))
     share = table.drop_duplicates("first_level_mb")
     first.plot(share["first_level_mb"], share["short_share_pct"], "o-", color=INK)
     first.axhline(table["target_pct"].iloc[0], color=GREY, linestyle=":")
@@ -307,8 +298,7 @@ def fig7(tables, published, fitted=()):
 
 
 def _bar_panels(tables, published, column, label, form, fitted=()):
-    figure = new_figure(COLUMN if len(tables) == 1 else PAGE, 2.4)
-    axes = figure.subplots(1, len(tables), sharey=True, squeeze=False)[0]
+    figure, axes = new_panels(COLUMN if len(tables) == 1 else PAGE, 2.4, len(tables), sharey=True)
     top = 0
     for axis, (capture, table) in zip(axes, tables.items(), strict=True):
         need(table, ["cache_mb", "policy", column], capture_name(capture))
@@ -316,8 +306,8 @@ def _bar_panels(tables, published, column, label, form, fitted=()):
         top = max(top, axis.get_ylim()[1])
         axis.set(xlabel="Storage cache (MB)", title=capture_name(capture))
     axes[0].set(ylabel=label, ylim=(0, top))
-    legend_above(figure, pair_legend(itertools.chain(*(table["policy"] for table in tables.values())), published))
-    return figure
+    handles = pair_legend(itertools.chain(*(table["policy"] for table in tables.values())), published)
+    return legend_above(figure, handles)
 
 
 _PARTS = [  # in pairs, like the model's components: waiting pale and hatched, service dark
@@ -332,7 +322,7 @@ _PARTS = [  # in pairs, like the model's components: waiting pale and hatched, s
 ]
 
 
-@styled
+@drawn_from("cache_mb", "policy", "component", "us")
 def fig7_components(table):
     """Where the time of a transaction goes in the closed-loop model, by cache size and policy.
 
@@ -343,22 +333,20 @@ def fig7_components(table):
     table : DataFrame
         ``cache_mb, policy, component, us``: microseconds per transaction.
     """
-    need(table, ["cache_mb", "policy", "component", "us"], "fig7_components")
     wide = table.pivot_table(index=["cache_mb", "policy"], columns="component", values="us", sort=False).fillna(0)
     order = policy_order(table["policy"])[::-1]
     wide = wide.loc[sorted(wide.index, key=lambda bar: (bar[0], order.index(bar[1])))] / 1000
     wide.index = [f"{policy_name(policy)}  {mb:g} MB" for mb, policy in wide.index]
     looks = dict(zip(table["component"].drop_duplicates(), itertools.cycle(_PARTS), strict=False))
     looks = {name: look for name, look in looks.items() if wide[name].any()}
-    figure = new_figure(PAGE, 0.95 + 0.2 * len(wide))
-    axis = figure.subplots()
+    figure, axis = new_panels(PAGE, 0.95 + 0.2 * len(wide))
     ends = stack(axis, wide, looks)
     for place, end in enumerate(ends):
         axis.text(end + 0.008 * ends.max(), place, f"{end:.3g}", va="center", fontsize=7)
     axis.set(xlabel="Time of a transaction (ms)", xlim=(0, 1.05 * ends.max()))
     names = {name: name.replace("_", " ").replace("cpu", "CPU") for name in looks}
-    legend_above(figure, [Patch(label=names[name], linewidth=0.4, **look) for name, look in looks.items()], columns=4)
-    return figure
+    handles = [Patch(label=names[name], linewidth=0.4, **look) for name, look in looks.items()]
+    return legend_above(figure, handles, columns=4)
 
 
 PARAMETERS = {  # MQ's, then the testbed's
@@ -394,8 +382,7 @@ def sensitivity(table, column="hit_ratio_pct", label="Hit ratio of reads (%)"):
     parameters = list(dict.fromkeys(table.loc[table["parameter"] != "none", "parameter"]))
     columns = min(len(parameters), 3 if len(parameters) <= 6 else 4)
     rows = -(-len(parameters) // columns)
-    figure = new_figure(PAGE, 0.5 + (1.75 if rows < 3 else 1.35) * rows)
-    axes = figure.subplots(rows, columns, sharey=True, squeeze=False)
+    figure, axes = new_panels(PAGE, 0.5 + (1.75 if rows < 3 else 1.35) * rows, rows, columns, sharey=True)
     handles = {}
     for axis, parameter in zip(axes.flat, parameters, strict=False):
         part = table[table["parameter"] == parameter]
@@ -414,8 +401,7 @@ def sensitivity(table, column="hit_ratio_pct", label="Hit ratio of reads (%)"):
     else:
         figure.supylabel(label, fontsize=axes[0, 0].yaxis.label.get_size())
     axes[0, 0].yaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
-    legend_above(figure, [handles[key] for key in sorted(handles)])
-    return figure
+    return legend_above(figure, [handles[key] for key in sorted(handles)])
 
 
 def _rank(value):
@@ -433,7 +419,7 @@ def _written(value, parameter):
     return word if words else f"{number:g}" if number < 10_000 else f"{number / 1000:g}k"
 
 
-@styled
+@drawn_from("first_level_mb", "cache_mb", "policy", "hit_ratio_pct")
 def first_level(table):
     """Hit ratio of the storage cache behind simulated first levels, which replay the capture of almost every logical
     reference.
@@ -443,14 +429,11 @@ def first_level(table):
     table : DataFrame
         ``first_level_mb, cache_mb, policy, hit_ratio_pct``.
     """
-    need(table, ["first_level_mb", "cache_mb", "policy", "hit_ratio_pct"], "first_level")
-    figure = new_figure(PAGE, 2.4)
-    axis = figure.subplots()
+    figure, axis = new_panels(PAGE, 2.4)
     handles = size_and_policy_lines(axis, table, "first_level_mb", "hit_ratio_pct")
     size_axis(axis, table["first_level_mb"])
     axis.set(xlabel="First level (MB)", ylabel="Hit ratio of reads (%)", ylim=(0, 1.05 * table["hit_ratio_pct"].max()))
-    legend_above(figure, [handles[key] for key in sorted(handles)])
-    return figure
+    return legend_above(figure, [handles[key] for key in sorted(handles)])
 
 
 def fig7_sensitivity(table):

@@ -11,18 +11,8 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import LogLocator
 
-from misspenalty.plotting.parts import SERIES, legend_above, plain_ticks
-from misspenalty.plotting.style import (
-    COLUMN,
-    GREY,
-    INK,
-    PAGE,
-    need,
-    new_figure,
-    policy_line,
-    policy_order,
-    styled,
-)
+from misspenalty.plotting.parts import SERIES, legend_above, name_rows, plain_ticks
+from misspenalty.plotting.style import COLUMN, GREY, INK, PAGE, drawn_from, new_panels, policy_line, policy_order
 
 CONFIGS = {"cache_sensitive": "cache-sensitive", "cache_insensitive": "cache-insensitive"}
 SLOWEST = 1000  # ms; slower points, where the backlog grows for the whole phase, are off the axis
@@ -64,7 +54,7 @@ def _response_axis(axis, *columns):
     plain_ticks(axis.yaxis, LogLocator(subs=(1, 2, 5) if high < 300 * low else (1,)))
 
 
-@styled
+@drawn_from("config", "scaled_iops", "policy", "read_ms", "write_ms")
 def table2(table, published):
     """Mean read and write response times over load, for model and paper (Table II).
 
@@ -79,10 +69,8 @@ def table2(table, published):
     published : DataFrame
         ``config, scaled_iops, policy, read_ms, write_ms``.
     """
-    need(table, ["config", "scaled_iops", "policy", "read_ms", "write_ms"], "table2")
     configs = shown_configs(table)
-    figure = new_figure(PAGE, 0.5 + 1.9 * len(configs))
-    axes = figure.subplots(len(configs), 2, squeeze=False)
+    figure, axes = new_panels(PAGE, 0.5 + 1.9 * len(configs), len(configs), 2)
     for row, config in zip(axes, configs, strict=True):
         part, printed = (frame[frame["config"] == config] for frame in (table, published))
         for axis, side in zip(row, ("read", "write"), strict=True):
@@ -90,8 +78,7 @@ def table2(table, published):
             _published(axis, printed, f"{side}_ms")
             _response_axis(axis, part[f"{side}_ms"], printed[f"{side}_ms"])
             axis.set(title=f"{CONFIGS[config]}, {side}s", xlabel="Scaled IOPS", ylabel="Response (ms)")
-    legend_above(figure, [*handles, _published_mark("published")])
-    return figure
+    return legend_above(figure, [*handles, _published_mark("published")])
 
 
 def _published(axis, printed, column):
@@ -107,7 +94,7 @@ def _published_mark(label):
     return Line2D([], [], label=label, **mark)
 
 
-@styled
+@drawn_from("config", "scaled_iops", "policy", "response_ms", "power")
 def fig6(table, minutes, published):
     """The paper's Figure 6 from the model: overall response and power (throughput divided by response) over throughput,
     and tracks staged over time with the steps of the load schedule.
@@ -125,12 +112,10 @@ def fig6(table, minutes, published):
     published : DataFrame
         ``config, scaled_iops, policy, read_ms, write_ms``.
     """
-    need(table, ["config", "scaled_iops", "policy", "response_ms", "power"], "fig6")
     configs = shown_configs(table)
     published = published.assign(response_ms=READS * published["read_ms"] + (1 - READS) * published["write_ms"])
     published["power"] = published["scaled_iops"] / published["response_ms"]
-    figure = new_figure(PAGE, 0.4 + 1.8 * len(configs))
-    axes = figure.subplots(len(configs), 3, squeeze=False)
+    figure, axes = new_panels(PAGE, 0.4 + 1.8 * len(configs), len(configs), 3)
     for row, config in zip(axes, configs, strict=True):
         part, printed = (frame[frame["config"] == config] for frame in (table, published))
         handles = _lines(row[0], part, "scaled_iops", "response_ms", "response_ms_ci95")
@@ -143,8 +128,7 @@ def fig6(table, minutes, published):
         row[0].set(title=CONFIGS[config], xlabel="Scaled IOPS", ylabel="Response (ms)")
         row[1].set(xlabel="Scaled IOPS", ylabel="Power (scaled IOPS / ms)", ylim=(0, None))
         row[2].set(ylabel="Tracks staged (1000/s)", ylim=(0, None))
-    legend_above(figure, [*handles, _published_mark("published (Table II, 40 % reads)")])
-    return figure
+    return legend_above(figure, [*handles, _published_mark("published (Table II, 40 % reads)")])
 
 
 def _over_time(axis, minutes, column):
@@ -159,7 +143,7 @@ def _over_time(axis, minutes, column):
     axis.set(xlabel="Time (min)", xlim=(0, minutes["minute"].max()))
 
 
-@styled
+@drawn_from("config", "policy", "minute", "phase", "seq_share", "ratio")
 def lists(minutes):
     """The paper's Figures 7 and 8 from the model: SEQ's share of the cache over time, and the ratio 2 s deltaL / L,
     which SARC steers towards 1 and which is only observed under the two LRU variants.
@@ -172,10 +156,8 @@ def lists(minutes):
     minutes : DataFrame
         ``config, policy, minute, phase, seq_share, ratio``.
     """
-    need(minutes, ["config", "policy", "minute", "phase", "seq_share", "ratio"], "lists")
     configs = shown_configs(minutes)
-    figure = new_figure(PAGE, 0.4 + 1.7 * len(configs))
-    axes = figure.subplots(len(configs), 2, squeeze=False)
+    figure, axes = new_panels(PAGE, 0.4 + 1.7 * len(configs), len(configs), 2)
     for row, config in zip(axes, configs, strict=True):
         part = minutes[minutes["config"] == config].assign(percent=lambda frame: 100 * frame["seq_share"])
         _over_time(row[0], part, "percent")
@@ -187,8 +169,7 @@ def lists(minutes):
         row[1].set(ylabel="Ratio 2 s ΔL / L", yscale="log", ylim=(0.01, None))
         plain_ticks(row[1].yaxis)
     looks = [policy_line(policy) | {"marker": ""} for policy in policy_order(minutes["policy"])]
-    legend_above(figure, [Line2D([], [], **look) for look in looks])
-    return figure
+    return legend_above(figure, [Line2D([], [], **look) for look in looks])
 
 
 STRATEGIES = {
@@ -198,7 +179,7 @@ STRATEGIES = {
 }
 
 
-@styled
+@drawn_from("strategy", "degree", "tracks_a_stream", "misses_pct")
 def anomaly(table):
     """Sequential misses of interleaved streams in one LRU list, by cache size (the paper's Figures 1 and 3).
 
@@ -211,10 +192,8 @@ def anomaly(table):
     table : DataFrame
         ``strategy, degree, tracks_a_stream, misses_pct``.
     """
-    need(table, ["strategy", "degree", "tracks_a_stream", "misses_pct"], "anomaly")
     degrees = sorted(set(table["degree"]))
-    figure = new_figure(PAGE, 2.1)
-    axes = figure.subplots(1, len(degrees), sharey=True, squeeze=False)[0]
+    figure, axes = new_panels(PAGE, 2.1, len(degrees), sharey=True)
     for axis, degree in zip(axes, degrees, strict=True):
         part = table[table["degree"] == degree]
         for (strategy, name), look in zip(STRATEGIES.items(), itertools.cycle(SERIES), strict=False):
@@ -223,11 +202,11 @@ def anomaly(table):
         axis.axhline(100 / (degree + 1), color=INK, linewidth=0.7, linestyle=":")
         axis.set(title=f"groups of {degree} tracks", xlabel="Cache (tracks per stream)", ylim=(0, None))
     axes[0].set_ylabel("Sequential misses (% of the tracks)")
-    legend_above(figure, [*axes[0].get_lines()[:3], Line2D([], [], color=INK, linestyle=":", label="1 / (m + 1)")])
-    return figure
+    handles = [*axes[0].get_lines()[:3], Line2D([], [], color=INK, linestyle=":", label="1 / (m + 1)")]
+    return legend_above(figure, handles)
 
 
-@styled
+@drawn_from("config", "scaled_iops", "policy", "response_ms")
 def other_policies(table):
     """Overall response over throughput with policies that the paper does not have, next to the paper's own, all with
     the same prefetcher and workload.
@@ -240,20 +219,17 @@ def other_policies(table):
     table : DataFrame
         ``config, scaled_iops, policy, response_ms``.
     """
-    need(table, ["config", "scaled_iops", "policy", "response_ms"], "other_policies")
     configs = shown_configs(table)
-    figure = new_figure(PAGE, 2.4)
-    axes = figure.subplots(1, len(configs), squeeze=False)[0]
+    figure, axes = new_panels(PAGE, 2.4, len(configs))
     for axis, config in zip(axes, configs, strict=True):
         part = table[table["config"] == config]
         handles = _lines(axis, part, "scaled_iops", "response_ms")
         _response_axis(axis, part["response_ms"])
         axis.set(title=CONFIGS[config], xlabel="Scaled IOPS", ylabel="Response (ms)")
-    legend_above(figure, handles)
-    return figure
+    return legend_above(figure, handles)
 
 
-@styled
+@drawn_from("parameter", "value", "config", "policy", "response_ms")
 def sensitivity(table, orderings):
     """Overall response near the peak as one unknown of the machine varies, relative to the unvaried model.
 
@@ -267,15 +243,13 @@ def sensitivity(table, orderings):
     orderings : DataFrame
         ``parameter, value, config, changed``; a shaded line is a value that changes the order of the policies.
     """
-    need(table, ["parameter", "value", "config", "policy", "response_ms"], "sensitivity")
     wide = table.pivot_table(
         index=["parameter", "value", "config"], columns="policy", values="response_ms", sort=False
     ).reset_index()
     configs = shown_configs(table)
     names = list(dict.fromkeys(zip(wide["parameter"], wide["value"], strict=True)))
     names = [name for name in names if name[0] != "none"]
-    figure = new_figure(PAGE, 0.8 + 0.125 * len(names))
-    axes = figure.subplots(1, len(configs), sharey=True, squeeze=False)[0]
+    figure, axes = new_panels(PAGE, 0.8 + 0.125 * len(names), len(configs), sharey=True)
     policies = policy_order(table["policy"])
     changed = {tuple(row) for row in orderings.loc[orderings["changed"], ["config", "parameter", "value"]].to_numpy()}
     for axis, config in zip(axes, configs, strict=True):
@@ -298,14 +272,13 @@ def sensitivity(table, orderings):
         axis.set_xlim(min(0.5, 0.9 * over_all.min().min()), max(2, 1.1 * over_all.max().max()))
         plain_ticks(axis.xaxis)
         axis.grid(True, axis="both")
-    axes[0].set_yticks(range(len(names)), [f"{parameter} = {value}" for parameter, value in names], fontsize=7)
-    axes[0].set_ylim(len(names) - 0.5, -0.5)
+    name_rows(axes[0], [f"{parameter} = {value}" for parameter, value in names], fontsize=7)
     handles = [Line2D([], [], **{**policy_line(policy), "linestyle": ""}) for policy in policies]
-    legend_above(figure, [*handles, Patch(color="#fbe7c6", label="different order (within 5 % counts as a tie)")])
-    return figure
+    handles.append(Patch(color="#fbe7c6", label="different order (within 5 % counts as a tie)"))
+    return legend_above(figure, handles)
 
 
-@styled
+@drawn_from("config", "footprint_gb", "threshold", "false_pct", "missed_pct", "mean_error_pct")
 def detection(table):
     """Accesses to tracks that sequential detection misjudges, by threshold, in LRU Top's cache at the lowest load.
 
@@ -316,9 +289,7 @@ def detection(table):
     table : DataFrame
         ``config, footprint_gb, threshold, false_pct, missed_pct, mean_error_pct``.
     """
-    need(table, ["config", "footprint_gb", "threshold", "false_pct", "missed_pct", "mean_error_pct"], "detection")
-    figure = new_figure(COLUMN, 2.4)
-    axis = figure.subplots()
+    figure, axis = new_panels(COLUMN, 2.4)
     kinds = {"false_pct": ("random, labelled sequential", "-"), "missed_pct": ("of a stream, not detected", "--")}
     colors = dict(zip(shown_configs(table), (INK, GREY), strict=False))
     for (config, _), part in table.groupby(["config", "footprint_gb"], sort=False):
@@ -332,11 +303,10 @@ def detection(table):
     axis.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
     lines = [Line2D([], [], color=INK, linestyle=style, label=text) for text, style in kinds.values()]
     lines += [Line2D([], [], color=colors[config], linewidth=2, label=CONFIGS[config]) for config in colors]
-    legend_above(figure, lines, 2)
-    return figure
+    return legend_above(figure, lines, 2)
 
 
-@styled
+@drawn_from("config", "scaled_iops", "policy", "divisor", "response_ms")
 def scale(table):
     """Overall response over load at several scales of the model.
 
@@ -347,10 +317,8 @@ def scale(table):
     table : DataFrame
         ``config, scaled_iops, policy, divisor, response_ms``.
     """
-    need(table, ["config", "scaled_iops", "policy", "divisor", "response_ms"], "scale")
     configs, divisors = shown_configs(table), sorted(set(table["divisor"]), reverse=True)
-    figure = new_figure(PAGE if len(configs) > 1 else COLUMN, 2.2)
-    axes = figure.subplots(1, len(configs), squeeze=False)[0]
+    figure, axes = new_panels(PAGE if len(configs) > 1 else COLUMN, 2.2, len(configs))
     for axis, config in zip(axes, configs, strict=True):
         part = table[table["config"] == config]
         for policy, (place, divisor) in itertools.product(policy_order(part["policy"]), enumerate(divisors)):
@@ -366,8 +334,7 @@ def scale(table):
         face = "white" if place else INK
         look = {"color": INK, "marker": "o", "markerfacecolor": face, "linestyle": "", "label": f"1/{divisor}"}
         handles.append(Line2D([], [], **look))
-    legend_above(figure, handles)
-    return figure
+    return legend_above(figure, handles)
 
 
 def _needed(policy):
@@ -376,7 +343,7 @@ def _needed(policy):
     return {**look, "linestyle": "", "markersize": 3.5, "markeredgecolor": INK}
 
 
-@styled
+@drawn_from("config", "scaled_iops", "policy", *PURPOSES, "needed_operations")
 def disk_operations(table):
     """Operations of the drives per request by purpose, and the number that the published response would allow (marks).
 
@@ -389,10 +356,8 @@ def disk_operations(table):
         ``config, scaled_iops, policy, demand_reads, prefetch_reads, destage_reads, destage_writes,
         needed_operations``.
     """
-    need(table, ["config", "scaled_iops", "policy", *PURPOSES, "needed_operations"], "disk_operations")
     configs = shown_configs(table)
-    figure = new_figure(PAGE, 2.4)
-    axes = figure.subplots(1, len(configs), squeeze=False, sharey=True)[0]
+    figure, axes = new_panels(PAGE, 2.4, len(configs), sharey=True)
     for axis, config in zip(axes, configs, strict=True):
         part = table[table["config"] == config]
         loads, policies = sorted(set(part["scaled_iops"])), policy_order(part["policy"])
@@ -409,5 +374,4 @@ def disk_operations(table):
     axes[0].set_ylabel("Operations per request")
     bars = [Patch(label=purpose.replace("_", " "), linewidth=0.3, **look) for purpose, look in PURPOSES.items()]
     marks = [Line2D([], [], **_needed(policy)) for policy in policy_order(table["policy"])]
-    legend_above(figure, [*bars, *marks])
-    return figure
+    return legend_above(figure, [*bars, *marks])

@@ -7,7 +7,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator
 
 from misspenalty.plotting.parts import SERIES, legend_above, plain_ticks
-from misspenalty.plotting.style import INK, PAGE, need, new_figure, policy_line, policy_order, styled
+from misspenalty.plotting.style import INK, PAGE, drawn_from, need, new_panels, policy_line, policy_order, styled
 from misspenalty_studies.sarc.figures import CONFIGS, shown_configs
 
 WORST = 1.5  # mean factor beyond which the map no longer distinguishes points
@@ -15,7 +15,7 @@ MAP = ("load_factor", "host_slots", "footprint_sensitive_gb", "insertion", "degr
 SATURATING = 0.75  # share of the highest load at which the load axis starts
 
 
-@styled
+@drawn_from("step", "seeds", "mean_factor", *MAP)
 def fit_grid(table):
     """Points tried by the fit of load, slots, space, insertion, group and staging (not those of the front end's two
     times), and the mean factor between model and paper at each; factors above 1.5 are drawn at 1.5.
@@ -32,9 +32,7 @@ def fit_grid(table):
     table : DataFrame
         ``step, seeds, mean_factor, load_factor, host_slots, footprint_sensitive_gb, insertion, degree, staging``.
     """
-    need(table, ["step", "seeds", "mean_factor", *MAP], "fit_grid")
-    figure = new_figure(PAGE, 4.6)
-    (load_axis, group_axis), (insertion_axis, space_axis) = figure.subplots(2, 2)
+    figure, ((load_axis, group_axis), (insertion_axis, space_axis)) = new_panels(PAGE, 4.6, 2, 2)
     load, space = (table[table["step"].str.startswith(step)] for step in ("load", "space"))
     handles = _marks(load_axis, load, "load_factor", "host_slots", "{:g} host slots", "os^Dv*<>")
     handles += _marks(group_axis, space, "degree", "staging", "staging {:g}", "PX")
@@ -71,8 +69,7 @@ def fit_grid(table):
     insertion_axis.set(title="insertion", xlabel="Insertion (share of the cache)", ylabel=label)
     space_axis.set(title="space and insertion", xlabel="Space (GB)", ylabel="Insertion (share of the cache)")
     figure.colorbar(space_axis.collections[0], ax=space_axis, label="Mean factor", extend="max")
-    legend_above(figure, handles)
-    return figure
+    return legend_above(figure, handles)
 
 
 def _marks(axis, table, x, by=None, label="", markers="o"):
@@ -104,8 +101,7 @@ def load_axis(table):
     columns = ["response_ms", "response_ms_ci95", "low_ms", "high_ms", "published_ms", "low_pct", "high_pct"]
     need(table, ["config", "scaled_iops", "policy", *columns], "load_axis")
     configs = shown_configs(table)
-    figure = new_figure(PAGE, 2.6)
-    axes = figure.subplots(1, len(configs), squeeze=False)[0]
+    figure, axes = new_panels(PAGE, 2.6, len(configs))
     for axis, config in zip(axes, configs, strict=True):
         here = table[(table["config"] == config)]
         here = here[here["scaled_iops"] >= SATURATING * here["scaled_iops"].max()]
@@ -127,5 +123,4 @@ def load_axis(table):
         plain_ticks(axis.yaxis, LogLocator(subs=(1, 2, 5)))
     handles = [Line2D([], [], **policy_line(policy)) for policy in policy_order(table["policy"])]
     mark = {"color": INK, "linestyle": "", "marker": "o", "markerfacecolor": "white", "label": "published"}
-    legend_above(figure, [*handles, Line2D([], [], **mark)])
-    return figure
+    return legend_above(figure, [*handles, Line2D([], [], **mark)])

@@ -4,7 +4,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, LogLocator
 
 from misspenalty.plotting.parts import legend_above, plain_ticks
-from misspenalty.plotting.style import INK, PAGE, need, new_figure, policy_name, styled
+from misspenalty.plotting.style import INK, PAGE, drawn_from, new_panels, policy_name
 from misspenalty_studies.sarc.prefetchers import FIXED, POLICIES, STREAMS
 
 CONFIGS = {  # label, and range and ticks of the axis of its factors
@@ -23,7 +23,7 @@ LOOKS = {
 COLUMNS = ["workload", "load", "cache_mb", "policy", "prefetcher", "read_factor", "mb_per_s", "unused"]
 
 
-@styled
+@drawn_from(*COLUMNS)
 def prefetchers(table):
     """AMP and prefetchers of a fixed degree, in front of two caches.
 
@@ -38,9 +38,7 @@ def prefetchers(table):
     table : DataFrame
         From `misspenalty_studies.sarc.prefetchers.over_seeds`.
     """
-    need(table, COLUMNS, "prefetchers")
-    figure = new_figure(PAGE, 4.2)
-    grid = figure.subplots(2, 4)
+    figure, grid = new_panels(PAGE, 4.2, 2, 4)
     own = table[table["workload"] != STREAMS]
     cases = [(config, policy) for config in CONFIGS for policy in POLICIES]
     for axis, (config, policy) in zip(grid[0], cases, strict=True):
@@ -66,8 +64,7 @@ def prefetchers(table):
     grid[0][0].set_ylabel("Read response, relative")
     grid[1][0].set_ylabel("Delivered (MB/s per array)")
     grid[1][2].set_ylabel("Evicted unread (share)")
-    legend_above(figure, [Line2D([], [], markersize=3.5, **look) for look in LOOKS.values()])
-    return figure
+    return legend_above(figure, [Line2D([], [], markersize=3.5, **look) for look in LOOKS.values()])
 
 
 def _lines(axis, part, x, y):

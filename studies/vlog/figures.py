@@ -7,8 +7,8 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import LogLocator
 
-from misspenalty.plotting.parts import SERIES, legend_above, plain_ticks, stack
-from misspenalty.plotting.style import COLUMN, GREY, INK, PAGE, need, new_figure, styled
+from misspenalty.plotting.parts import SERIES, legend_above, name_columns, name_rows, plain_ticks, stack
+from misspenalty.plotting.style import COLUMN, GREY, INK, PAGE, drawn_from, need, new_figure, new_panels, styled
 
 PLATFORMS = {
     "sparc10_hp": "SPARC-10 + HP",
@@ -86,7 +86,7 @@ def _line(i, **changes):
     return {**SERIES[i % len(SERIES)], "markeredgecolor": "white", **changes}
 
 
-@styled
+@drawn_from("platform", "system", "component", "ms")
 def fig9(table):
     """Latency of a random synchronous 4 KB update by component, in place and through the virtual log, on three
     platforms; in ms and as shares (Figure 9).
@@ -98,14 +98,12 @@ def fig9(table):
     table : DataFrame
         ``platform, system, component, ms``.
     """
-    need(table, ["platform", "system", "component", "ms"], "fig9")
     wide = table.pivot_table(index=["platform", "system"], columns="component", values="ms", sort=False)
     wide = wide[list(_PARTS)]
     names = [f"{platform_name(platform)}, {UPDATES[system]}" for platform, system in wide.index]
     totals = wide.sum(axis=1).to_numpy()
     wide.index = names
-    figure = new_figure(PAGE, 0.7 + 0.21 * len(wide))
-    axes = figure.subplots(1, 2, sharey=True)
+    figure, axes = new_panels(PAGE, 0.7 + 0.21 * len(wide), 2, sharey=True)
     looks = {part: look for part, (_, look) in _PARTS.items()}
     stack(axes[0], wide, looks)
     for place, total in enumerate(totals):
@@ -113,8 +111,7 @@ def fig9(table):
     axes[0].set(xlabel="Latency of a 4 KB update (ms)", xlim=(0, 1.1 * totals.max()))
     stack(axes[1], 100 * wide.div(totals, axis=0), looks)
     axes[1].set(xlabel="Share of the latency (%)", xlim=(0, 100))
-    legend_above(figure, [Patch(label=label, linewidth=0.4, **look) for label, look in _PARTS.values()])
-    return figure
+    return legend_above(figure, [Patch(label=label, linewidth=0.4, **look) for label, look in _PARTS.values()])
 
 
 def _condition(conditions):
@@ -122,7 +119,7 @@ def _condition(conditions):
     return CONDITIONS.get(conditions) or ", ".join(_SHORT.get(part, part) for part in parts)
 
 
-@styled
+@drawn_from("platform", "conditions", "conditions_changed", "speedup")
 def speedup_conditions(table):
     """What the speed-up depends on: each condition alone (blue) and the best combination of each number of conditions
     (orange; best on the last platform), first with the host's time unchanged, then with the host's time reduced.
@@ -137,7 +134,6 @@ def speedup_conditions(table):
         ``platform, conditions, conditions_changed, speedup``. Which combination is best is decided on the last
         platform.
     """
-    need(table, ["platform", "conditions", "conditions_changed", "speedup"], "speedup_conditions")
     platforms = list(dict.fromkeys(table["platform"]))
     keys = ["conditions_changed", "conditions"]
     wide = table.pivot_table(index=keys, columns="platform", values="speedup", sort=False)
@@ -146,8 +142,7 @@ def speedup_conditions(table):
     best = [key for part in (together[~faster], together[faster]) for key in part.groupby(level=keys[0]).idxmax()]
     alone = [key for key in wide.index if key[0] <= 1]
     rows = wide.loc[[*alone, *best]]
-    figure = new_figure(PAGE, 0.7 + 0.155 * len(rows))
-    axes = figure.subplots(1, len(platforms), sharey=True, squeeze=False)[0]
+    figure, axes = new_panels(PAGE, 0.7 + 0.155 * len(rows), len(platforms), sharey=True)
     for axis, platform in zip(axes, platforms, strict=True):
         base = wide.loc[(0, "none"), platform]
         for place, value in enumerate(rows[platform]):
@@ -160,12 +155,11 @@ def speedup_conditions(table):
         axis.axvline(base, color=GREY, linewidth=0.7, linestyle=":")
         axis.set(xlabel="Speed-up", title=platform_name(platform), xlim=(0, 1.25 * rows[platform].max()))
         axis.grid(axis="x")
-    axes[0].set_yticks(range(len(rows)), [_condition(conditions) for _, conditions in rows.index])
-    axes[0].set_ylim(len(rows) - 0.5, -0.5)
+    name_rows(axes[0], [_condition(conditions) for _, conditions in rows.index])
     return figure
 
 
-@styled
+@drawn_from("factor", "platform", "speedup", "other_ms", "locate_ms", "in_place_locate_pct")
 def host_range(table):
     """Speed-up, the virtual log's host time over its time to locate sectors, and the share of an update in place that
     is spent on locating, when all host times are multiplied by a factor.
@@ -183,18 +177,15 @@ def host_range(table):
         "ratio": "Virtual log: other / locate",
         "in_place_locate_pct": "In place: locate (%)",
     }
-    need(table, ["factor", "platform", "speedup", "other_ms", "locate_ms", "in_place_locate_pct"], "host_range")
     table = table.assign(ratio=table["other_ms"] / table["locate_ms"])
-    figure = new_figure(PAGE, 2.0)
-    axes = figure.subplots(1, 3)
+    figure, axes = new_panels(PAGE, 2.0, 3)
     for axis, (column, label) in zip(axes, columns.items(), strict=True):
         for i, (platform, line) in enumerate(table.groupby("platform", sort=False)):
             axis.plot(line["factor"], line[column], label=platform_name(platform), **_line(i))
         axis.axvline(1, color=GREY, linewidth=0.7, linestyle=":", zorder=1)
         axis.set(xlabel="Host times, multiples", ylabel=label, ylim=(0, None))
     axes[1].axhline(1, color=GREY, linewidth=0.7, zorder=1)
-    legend_above(figure, axes[0].get_lines()[: table["platform"].nunique()])
-    return figure
+    return legend_above(figure, axes[0].get_lines()[: table["platform"].nunique()])
 
 
 @styled
@@ -258,11 +249,10 @@ def _panels(table, looks, x, xlabel, ylabel, log=False):
         else:
             axis.set_ylim(0, None)
     axes[0].set_ylabel(ylabel)
-    legend_above(figure, axes[0].get_lines())
-    return figure
+    return legend_above(figure, axes[0].get_lines())
 
 
-@styled
+@drawn_from("platform", "file_system", "disk", "phase", "files_per_s")
 def fig6(table):
     """Files of 1 KB created, read after memory was emptied, and deleted per second by UFS and LFS, each on a regular
     disk and on the virtual log (Figure 6).
@@ -272,11 +262,10 @@ def fig6(table):
     table : DataFrame
         ``platform, file_system, disk, phase, files_per_s``.
     """
-    need(table, ["platform", "file_system", "disk", "phase", "files_per_s"], "fig6")
     return _bars(table, "files_per_s", "Files a second", log=True)
 
 
-@styled
+@drawn_from("platform", "file_system", "disk", "phase", "mb_per_s")
 def fig7(table):
     """Throughput on a large file that is written and read in order, updated at random, and read again in order and at
     random, by UFS and LFS, each on a regular disk and on the virtual log (Figure 7).
@@ -286,7 +275,6 @@ def fig7(table):
     table : DataFrame
         ``platform, file_system, disk, phase, mb_per_s``.
     """
-    need(table, ["platform", "file_system", "disk", "phase", "mb_per_s"], "fig7")
     return _bars(table, "mb_per_s", "MB/s")
 
 
@@ -294,8 +282,7 @@ def _bars(table, column, label, log=False):
     """Draw one panel per platform, one group per phase, one bar per system."""
     platforms, phases = (list(dict.fromkeys(table[key])) for key in ("platform", "phase"))
     systems = [system for system in SYSTEMS if system in set(zip(table["file_system"], table["disk"], strict=True))]
-    figure = new_figure(PAGE, 2.1)
-    axes = figure.subplots(1, len(platforms), squeeze=False)[0]
+    figure, axes = new_panels(PAGE, 2.1, len(platforms))
     got = table.set_index(["platform", "file_system", "disk", "phase"])[column]
     width = 0.8 / len(systems)
     for (axis, platform), (i, phase), (j, system) in itertools.product(
@@ -306,17 +293,15 @@ def _bars(table, column, label, log=False):
             axis.bar(x, got[(platform, *system, phase)], 0.92 * width, linewidth=0.4, **look)
     for axis, platform in zip(axes, platforms, strict=True):
         axis.set_title(platform_name(platform))
-        axis.set_xticks(range(len(phases)), [phase.replace("_", "\n") for phase in phases])
-        axis.tick_params(axis="x", length=0)
+        name_columns(axis, [phase.replace("_", "\n") for phase in phases])
         if log:
             _log_axis(axis)
     axes[0].set_ylabel(label)
     patches = [Patch(label=SYSTEMS[system], linewidth=0.4, **_BARS[list(SYSTEMS).index(system)]) for system in systems]
-    legend_above(figure, patches)
-    return figure
+    return legend_above(figure, patches)
 
 
-@styled
+@drawn_from("platform", "file_system", "disk", "utilisation_pct", "latency_ms")
 def fig8(table):
     """Latency of a random synchronous 4 KB update against the share of the disk that the file occupies: UFS in place,
     UFS on the virtual log, and LFS behind a buffer of 6.1 MB that survives power failures (Figure 8). A point is
@@ -327,17 +312,14 @@ def fig8(table):
     table : DataFrame
         ``platform, file_system, disk, utilisation_pct, latency_ms``.
     """
-    need(table, ["platform", "file_system", "disk", "utilisation_pct", "latency_ms"], "fig8")
     groups = list(table.groupby("platform", sort=False))
-    figure = new_figure(PAGE, 2.1)
-    axes = figure.subplots(1, len(groups), squeeze=False)[0]
+    figure, axes = new_panels(PAGE, 2.1, len(groups))
     for axis, (platform, part) in zip(axes, groups, strict=True):
         for i, (system, line) in enumerate(part.groupby(["file_system", "disk"], sort=False)):
             axis.plot(line["utilisation_pct"], line["latency_ms"], label=SYSTEMS[system], **_line(i))
         axis.set(title=platform_name(platform), xlabel="Disk in use (%)", ylim=(0, None))
     axes[0].set_ylabel("Latency of a 4 KB update (ms)")
-    legend_above(figure, axes[0].get_lines())
-    return figure
+    return legend_above(figure, axes[0].get_lines())
 
 
 @styled
@@ -353,8 +335,7 @@ def fig10(lfs, log):
         ``platform, burst_kb, idle_ms, latency_ms``; only the first platform is drawn.
     """
     titles = ("LFS, regular disk", "UFS, virtual log")
-    figure = new_figure(PAGE, 2.3)
-    axes = figure.subplots(1, 2, sharey=True)
+    figure, axes = new_panels(PAGE, 2.3, 2, sharey=True)
     for axis, table, title in zip(axes, (lfs, log), titles, strict=True):
         need(table, ["platform", "burst_kb", "idle_ms", "latency_ms"], title)
         part = table[table["platform"] == table["platform"].iloc[0]]
@@ -365,11 +346,10 @@ def fig10(lfs, log):
             axis.plot(line["idle_ms"] / 1000, line["latency_ms"], label=f"{size:g} KB", **look)
         axis.set(title=title, xlabel="Pause between bursts (s)", ylim=(0, None))
     axes[0].set_ylabel("Latency of a 4 KB update (ms)")
-    legend_above(figure, [Line2D([], [], linestyle="", label="burst"), *axes[0].get_lines()])
-    return figure
+    return legend_above(figure, [Line2D([], [], linestyle="", label="burst"), *axes[0].get_lines()])
 
 
-@styled
+@drawn_from("platform", "system", *_LATER_PARTS)
 def what_if(table):
     """Updates like those of Table 2, but of a file that takes 80 % of the blocks, on a 7200 rpm SATA disk and on SATA
     and NVMe flash, with a host of 2015, by component; scales differ.
@@ -383,7 +363,6 @@ def what_if(table):
     table : DataFrame
         ``platform, system, overhead_us, transfer_us, locate_us, wait_us, other_us``.
     """
-    need(table, ["platform", "system", *_LATER_PARTS], "what_if")
     platforms = list(dict.fromkeys(table["platform"]))
     figure = new_figure(COLUMN, 0.7 + 0.62 * len(platforms))
     axes = figure.subplots(len(platforms), 1, squeeze=False)[:, 0]
@@ -396,5 +375,5 @@ def what_if(table):
             axis.text(end + 0.01 * ends.max(), place, f"{end:.0f}", va="center", fontsize=7)
         axis.set(title=LATER.get(platform, platform.replace("_", " ")), xlim=(0, 1.12 * ends.max()))
     axes[-1].set_xlabel("Latency of a 4 KB update (µs)")
-    legend_above(figure, [Patch(label=label, linewidth=0.4, **look) for label, look in shown.values()], columns=2)
-    return figure
+    handles = [Patch(label=label, linewidth=0.4, **look) for label, look in shown.values()]
+    return legend_above(figure, handles, columns=2)

@@ -5,7 +5,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import LogLocator
 
 from misspenalty.plotting.parts import legend_above
-from misspenalty.plotting.style import GREY, INK, PAGE, need, new_figure, styled
+from misspenalty.plotting.style import GREY, INK, PAGE, need, new_panels, styled
 from misspenalty_studies.whatif import epcm, hac, mq, sarc, vlog
 from misspenalty_studies.whatif.machines import NAMES
 
@@ -66,8 +66,7 @@ def _gains(curve, cells, module, ylabel):
     need(cells, ["year", "device", "case", "device_us", "gain_pct"], module.STUDY)
     cases = list(dict.fromkeys(curve["case"]))
     cases = [case for case in SHOWN.get(module.STUDY, cases) if case in cases] or cases
-    figure = new_figure(PAGE, 2.5)
-    axes = figure.subplots(1, len(cases), sharey=True, squeeze=False)[0]
+    figure, axes = new_panels(PAGE, 2.5, len(cases), sharey=True)
     for axis, case in zip(axes, cases, strict=True):
         _panel(axis, curve, cells, case, module.THRESHOLD_PCT)
     axes[0].set_ylabel(ylabel)
@@ -154,8 +153,7 @@ def vlog_gain(curve, cells, rotation):
         ``rpm, half_turn_over_seek, speedup``.
     """
     need(rotation, ["rpm", "half_turn_over_seek", "speedup"], "rotation")
-    figure = new_figure(PAGE, 2.5)
-    left, right = figure.subplots(1, 2)
+    figure, (left, right) = new_panels(PAGE, 2.5, 2)
     case = curve["case"].iloc[0]
     _panel(left, curve, cells, case, vlog.THRESHOLD_PCT)
     left.set(xlabel="Positioning time, or device time (µs)", ylabel="Virtual log sooner (%)")
@@ -188,8 +186,7 @@ def verdicts(summary):
     rows = list(dict.fromkeys(zip(summary["year"], summary["device"], strict=True)))
     modules = {module.STUDY: module for module in (hac, mq, epcm, vlog, sarc)}
     columns = [study for study in modules if study in set(summary["conclusion"])]
-    figure = new_figure(PAGE, 0.7 + 0.2 * len(rows))
-    axis = figure.subplots()
+    figure, axis = new_panels(PAGE, 0.7 + 0.2 * len(rows))
     for cell in summary.itertuples():
         x, y = columns.index(cell.conclusion), rows.index((cell.year, cell.device))
         edge = {"edgecolor": GREY, "linewidth": 0.4, "linestyle": "-" if cell.robust else (0, (2, 2))}
@@ -204,8 +201,7 @@ def verdicts(summary):
     shown = [word for word in VERDICTS if word != "saturated" or word in set(summary["verdict"])]
     patches = [Patch(label=LABELS[word], edgecolor=GREY, linewidth=0.4, **VERDICTS[word]) for word in shown]
     dashed = Patch(label="depends on a parameter's range", facecolor="white", edgecolor=GREY, linestyle=(0, (2, 2)))
-    legend_above(figure, [*patches, dashed])
-    return figure
+    return legend_above(figure, [*patches, dashed])
 
 
 def _words(cell):

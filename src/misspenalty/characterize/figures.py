@@ -9,7 +9,7 @@ from misspenalty.plotting.style import (
     INK,
     PAGE,
     PALE,
-    new_figure,
+    new_panels,
     policy_lines,
     policy_name,
     policy_order,
@@ -53,8 +53,8 @@ def profile(over_time, request_sizes, runs, reuse, frequency, block_bytes, objec
     Figure
     """
     count = {"unit": "objects"} if objects else {"block_bytes": block_bytes}
-    figure = new_figure(PAGE, 0.5 * PAGE)
-    axes = figure.subplots(2, 3).ravel()
+    figure, grid = new_panels(PAGE, 0.5 * PAGE, 2, 3)
+    axes = grid.ravel()
     _rate(axes[0], over_time)
     sizes = request_sizes.assign(blocks_up_to=request_sizes["bytes_up_to"])
     title = "Sizes of requested objects" if objects else "Request sizes"
@@ -156,8 +156,7 @@ def curves(table):
     -------
     Figure
     """
-    figure = new_figure(COLUMN, 0.9 * COLUMN)
-    axes = figure.subplots()
+    figure, axes = new_panels(COLUMN, 0.9 * COLUMN)
     mean = table[~table["offline"]].groupby("policy")["hit_ratio"].mean().sort_values(ascending=False)
     shown = {*table["policy"][table["offline"]], *BOUNDS, "lru", *mean.index[:SHOWN]}
     looks = policy_lines(shown)
@@ -189,8 +188,7 @@ def penalty(table):
     -------
     Figure
     """
-    figure = new_figure(COLUMN, 0.9 * COLUMN)
-    axes = figure.subplots()
+    figure, axes = new_panels(COLUMN, 0.9 * COLUMN)
     bars, place = [], []
     for number, (_, group) in enumerate(table.groupby("cache_bytes", sort=True)):
         mean = group[group["policy"] != "opt"].sort_values(["mean_us", "policy"])

@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
 from misspenalty.errors import InputError
-from misspenalty.plotting.style import COLUMN, need, new_figure, policy_lines, policy_order, styled
+from misspenalty.plotting.style import COLUMN, need, new_panels, policy_lines, policy_order, styled
 from misspenalty.traces.trace import format_bytes
 
 MARKED = 40  # a line with more points is drawn without markers
@@ -43,8 +43,7 @@ def hit_ratio(table, block_bytes=None, title=None, counted="blocks"):
     """
     table, block_bytes = _by_size(table, block_bytes)
     need(table, ["policy", "cache_blocks", "hit_ratio"], "hit_ratio")
-    figure = new_figure(COLUMN, 0.7 * COLUMN)
-    axes = figure.subplots()
+    figure, axes = new_panels(COLUMN, 0.7 * COLUMN)
     scale = block_bytes or 1
     for policy, look in policy_lines(table["policy"]).items():
         rows = table[table["policy"] == policy].sort_values("cache_blocks")
@@ -89,9 +88,9 @@ def response_time(table, block_bytes=None, title=None, counted="blocks"):
     table, block_bytes = _by_size(table, block_bytes)
     need(table, ["policy", "cache_blocks", "device", "mean_us"], "response_time")
     devices = list(dict.fromkeys(table["device"]))
-    figure = new_figure(max(COLUMN, 0.8 * COLUMN * len(devices)), 0.7 * COLUMN)
+    figure, panels = new_panels(max(COLUMN, 0.8 * COLUMN * len(devices)), 0.7 * COLUMN, len(devices))
     scale, looks = block_bytes or 1, policy_lines(table["policy"])
-    for axes, device in zip(figure.subplots(1, len(devices), squeeze=False)[0], devices, strict=True):
+    for axes, device in zip(panels, devices, strict=True):
         rows = table[table["device"] == device]
         top = rows["mean_us"].max()
         unit, name = next((u, n) for u, n in ((1e6, "s"), (1e3, "ms"), (1, "µs")) if top >= u or u == 1)

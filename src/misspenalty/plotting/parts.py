@@ -39,14 +39,27 @@ def plain_ticks(axis, locator=None):
 
 
 def legend_above(figure, handles, columns=9):
-    """Draw one legend for all panels, in as few rows as the figure's width and `columns` entries per row allow."""
+    """Draw one legend for all panels, in as few rows as the figure's width and `columns` entries per row allow; return
+    the figure."""
     renderer = FigureCanvasAgg(figure).get_renderer()
     for rows in range(-(-len(handles) // columns), len(handles) + 1):
         ncols = -(-len(handles) // rows)
         legend = figure.legend(handles=handles, loc="outside upper center", ncols=ncols, borderaxespad=0.2)
         if legend.get_window_extent(renderer).width <= figure.bbox.width or ncols == 1:
-            return
+            return figure
         legend.remove()
+
+
+def name_columns(axis, names, **look):
+    """Write names below the places 0, 1, 2, ... of the horizontal axis, without ticks."""
+    axis.set_xticks(range(len(names)), names, **look)
+    axis.tick_params(axis="x", length=0)
+
+
+def name_rows(axis, names, **look):
+    """Write names next to rows at 0, 1, 2, ..., the first at the top."""
+    axis.set_yticks(range(len(names)), names, **look)
+    axis.set_ylim(len(names) - 0.5, -0.5)
 
 
 def hit_ratio_lines(axis, table):
@@ -154,8 +167,7 @@ def pairs(axis, table, published, column, form="{:.1f}", fitted=()):
             _write(axis, x, value, top, form.format(value), policy, mark is not None and mark[column])
             if (size, policy) in set(fitted):
                 _plate(axis, x, 0.17 * top, "fitted", INK, rotation=90)
-    axis.set_xticks(range(len(sizes)), [f"{size:g}" for size in sizes])
-    axis.tick_params(axis="x", length=0)
+    name_columns(axis, [f"{size:g}" for size in sizes])
     axis.set_ylim(0, 1.06 * top)
 
 

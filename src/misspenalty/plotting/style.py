@@ -7,6 +7,7 @@ figure is readable in greyscale and for colour-blind readers (the hues are those
 
 import contextlib
 import functools
+import inspect
 import itertools
 from pathlib import Path
 
@@ -200,11 +201,56 @@ def styled(draw):
     return wrapped
 
 
+def drawn_from(*columns):
+    """Decorate a function that draws a figure, as `styled` does; its first argument is a table with these columns.
+
+    Raises
+    ------
+    InputError
+        As in `need`.
+    """
+
+    def decorate(draw):
+        first = next(iter(inspect.signature(draw).parameters))
+
+        @functools.wraps(draw)
+        def wrapped(*args, **kwargs):
+            need(args[0] if args else kwargs[first], columns, draw.__name__)
+            return styled(draw)(*args, **kwargs)
+
+        return wrapped
+
+    return decorate
+
+
 def new_figure(width, height):
     """Return an empty figure of `width` x `height` inches, independent of any window system."""
     figure = Figure(figsize=(width, height), layout="constrained")
     figure.get_layout_engine().set(w_pad=0.03, h_pad=0.03, wspace=0.04, hspace=0.05)
     return figure
+
+
+def new_panels(width, height, *grid, **options):
+    """Return an empty figure of this size and its axes.
+
+    Parameters
+    ----------
+    width, height : float
+        Size, inches.
+    *grid : int
+        The number of panels in a row, or the numbers of rows and columns; one panel by default.
+    **options
+        As for ``Figure.subplots``.
+
+    Returns
+    -------
+    figure : Figure
+    axes : Axes or array of Axes
+        One, a row, or rows of columns.
+    """
+    figure = new_figure(width, height)
+    axes = figure.subplots(*grid[:-1] or (1,), *grid[-1:], squeeze=False, **options)
+    return figure, axes if len(grid) == 2 else axes[0] if grid else axes[0, 0]
 
 
 def need(table, columns, name):
