@@ -26,6 +26,19 @@ cdef class Kernel:
     nothing. Kernels that grow allocate more in some of their methods.
     """
 
+    def __dealloc__(self):
+        cdef int i
+        for i in range(self.owns):
+            free(self.owned[i])
+
+    cdef void* allocate(self, size_t n, size_t size) except NULL:
+        cdef void* array = calloc(n + 1, size)
+        if array == NULL:
+            raise MemoryError(f"no memory for {n} items of {size} bytes")
+        self.owned[self.owns] = array
+        self.owns += 1
+        return array
+
     def __enter__(self):
         self.check_unused()
         self.set_in_use(True)

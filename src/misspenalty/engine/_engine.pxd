@@ -7,7 +7,8 @@
 # identical results.
 
 from libc.stdint cimport int64_t, uint64_t
-from libc.stdlib cimport realloc
+
+from misspenalty._kernel cimport grown
 
 cdef enum:
     ARITY = 4                       # children of a heap node; together they take 96 bytes
@@ -67,11 +68,7 @@ cdef inline bint before(event_t* a, event_t* b) noexcept nogil:
 
 cdef inline int reserve(queue_t* queue, Py_ssize_t room) except -1 nogil:
     """Allocate space for `room` events in total."""
-    cdef event_t* events = <event_t*>realloc(queue.events, room * sizeof(event_t))
-    if events == NULL:
-        with gil:
-            raise MemoryError(f"no memory for {room} pending events")
-    queue.events = events
+    queue.events = <event_t*>grown(queue.events, room, sizeof(event_t))
     queue.room = room
     return 0
 

@@ -2,7 +2,8 @@
 # themselves. A pool grows when no struct is free; numbers stay valid, pointers do not.
 
 from libc.stdint cimport int32_t
-from libc.stdlib cimport realloc
+
+from misspenalty._kernel cimport grown
 
 cdef enum:
     LAST = -1                       # end of a chain; every pool's own constant for "none" has the same value
@@ -14,12 +15,9 @@ cdef inline void* grow(void* all, int32_t* room, int32_t* free, size_t size, siz
     The new structs are free, and chained by the int32 at byte `link` of each.
     """
     cdef int32_t more = 2 * room[0] + 256, i
-    cdef char* grown = <char*>realloc(all, more * size)
-    if grown == NULL:
-        with gil:
-            raise MemoryError(f"no memory for {more} structs of {size} bytes")
+    cdef char* made = <char*>grown(all, more, size)
     for i in range(room[0], more):
-        (<int32_t*>(grown + i * size + link))[0] = i + 1 if i + 1 < more else LAST
+        (<int32_t*>(made + i * size + link))[0] = i + 1 if i + 1 < more else LAST
     free[0] = room[0]
     room[0] = more
-    return grown
+    return made

@@ -1,10 +1,10 @@
 """Define the kernels of the devices behind a cache; _devices.pxd explains their use."""
 
 from libc.stdint cimport int32_t, int64_t
-from libc.stdlib cimport free, realloc
+from libc.stdlib cimport free
 from libc.string cimport memset
 
-from misspenalty._kernel cimport Kernel
+from misspenalty._kernel cimport Kernel, grown
 from misspenalty.disks.drive._drive cimport arrive, complete as complete_next
 from misspenalty.disks.drive._state cimport FULL, IDLE
 
@@ -37,10 +37,7 @@ cdef class FixedTime(Device):
         cdef Py_ssize_t i, room
         if self.size == self.room:
             room = 2 * self.room + 64
-            ring = <record_t*>realloc(self.ring, room * sizeof(record_t))
-            if ring == NULL:
-                with gil:
-                    raise MemoryError(f"no memory for {room} requests in progress")
+            ring = <record_t*>grown(self.ring, room, sizeof(record_t))
             for i in range(self.head):          # the wrapped part goes after the rest
                 ring[self.room + i] = ring[i]
             self.ring, self.room = ring, room

@@ -15,7 +15,6 @@ cdef int check_ids(const block_t* ids, Py_ssize_t n, Py_ssize_t blocks) except -
 cdef enum:
     AHEAD = 24                              # nodes are prefetched this many requests ahead
     NEAR = 10                               # the data that a node refers to are prefetched this many requests ahead
-    ARRAYS = 8                              # maximum number of arrays of one kernel
 
 
 cdef class Policy(Kernel):
@@ -30,8 +29,6 @@ cdef class Policy(Kernel):
     cdef bint varies                        # whether a miss in a full cache may evict no block, or several
     cdef readonly bint offline              # whether outcomes depend on later references, so that contents are unknown
     cdef Py_ssize_t beyond                  # how many ids `run` may read after its n, to prefetch their nodes
-    cdef void* arrays[ARRAYS]               # freed with the policy
-    cdef int used                           # arrays in use
 
     # Core method, which each policy implements: replay n references; hit[i] = 1 if block ids[i] was in the cache. The
     # caller ensures that every id is below `blocks`, and counts `requests`.
@@ -52,8 +49,6 @@ cdef class Policy(Kernel):
         self.requests += 1
         return hit
 
-    # Return a zeroed array of n items, owned by the policy; the message of a MemoryError names n and the size.
-    cdef void* allocate(self, size_t n, size_t size) except NULL
     # Allocate the entries that `logs` logs share, with at most `live` live blocks in total; raise ParameterError if
     # positions would not fit into 32 bits.
     cdef block_t* allocate_logs(self, size_t live, size_t logs) except NULL

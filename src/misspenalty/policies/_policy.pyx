@@ -1,7 +1,5 @@
 """Base of the replacement kernels."""
 
-from libc.stdlib cimport calloc, free
-
 from misspenalty._kernel cimport SLICE, Kernel, check_signals
 from misspenalty.policies._log cimport FIRST, SPARE
 
@@ -19,19 +17,9 @@ cdef class Policy(Kernel):
         self.capacity = capacity
         self.blocks = blocks
 
-    def __dealloc__(self):
-        cdef int i
-        for i in range(self.used):
-            free(self.arrays[i])
-
     cdef void* allocate(self, size_t n, size_t size) except NULL:
-        cdef void* array = calloc(n + 1, size)
-        if array == NULL:
-            raise MemoryError(f"no memory for {n} nodes of {size} bytes")
-        self.arrays[self.used] = array
-        self.used += 1
         self.memory += n * size
-        return array
+        return Kernel.allocate(self, n, size)
 
     cdef block_t* allocate_logs(self, size_t live, size_t logs) except NULL:
         cdef size_t n = FIRST + SPARE * live + logs
@@ -56,7 +44,7 @@ cdef class Policy(Kernel):
         return block
 
     cdef int check_unused(self) except -1:
-        if not self.used:
+        if not self.owns:
             raise TypeError(f"{type(self).__name__} is a base of policies, not a policy")
         return Kernel.check_unused(self)
 

@@ -1,7 +1,6 @@
 """Generate the requests of the SPC-1-like workload that `spc1.py` defines."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport calloc, free
 
 from misspenalty._kernel cimport Kernel
 from misspenalty.errors import ParameterError
@@ -28,9 +27,7 @@ cdef class Spc1(Kernel):
         for i in range(SIZES):
             self.state.size_of[i] = sizes[i]
         self.add_streams(streams)
-        self.state.streams = <stream_t*>calloc(<size_t>bsus * STREAMS, sizeof(stream_t))
-        if self.state.streams == NULL:
-            raise MemoryError(f"no memory for {bsus} BSUs")
+        self.state.streams = <stream_t*>self.allocate(<size_t>bsus * STREAMS, sizeof(stream_t))
         for bsu in range(bsus):
             for i in range(STREAMS):
                 stream = &self.state.streams[<int64_t>bsu * STREAMS + i]
@@ -67,9 +64,7 @@ cdef class Spc1(Kernel):
         tree.levels = 63 - leading_zeros(leaves)
         tree.blocks = <int64_t>LEAF << tree.levels
         tree.slack = leaves * LEAF - tree.blocks
-        tree.pointers = <uint8_t*>calloc(<size_t>1 << tree.levels, 1)
-        if tree.pointers == NULL:
-            raise MemoryError(f"no memory for {1 << tree.levels} leaves")
+        tree.pointers = <uint8_t*>self.allocate(<size_t>1 << tree.levels, 1)
         return 0
 
     cdef void place(self, stream_t* stream, tree_t* tree) noexcept:
@@ -77,12 +72,6 @@ cdef class Spc1(Kernel):
         stream.base = (tree.first + <int64_t>draw_below(&self.state, tree.slack + 1)) & ~<int64_t>(LEAF - 1)
         stream.block = stream.base + <int64_t>draw_below(&self.state, tree.blocks)
         stream.limit = -1
-
-    def __dealloc__(self):
-        cdef int i
-        free(self.state.streams)
-        for i in range(TREES):
-            free(self.state.trees[i].pointers)
 
     @property
     def due(self):

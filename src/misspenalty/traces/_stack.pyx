@@ -14,7 +14,6 @@ take 4 bytes per block and, with SPARE = 4 positions per block, about 0.8 more.
 import numpy as np
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
 from misspenalty._kernel cimport SLICE, Kernel, check_signals
@@ -68,30 +67,20 @@ cdef class StackDistances(Kernel):
         self.room = min((max(SPARE * <uint64_t>blocks, SMALLEST) + 64) & ~63ULL, 0xFFFFFFC0ULL)
         if blocks > <Py_ssize_t>(self.room // 4 * 3):
             raise OverflowError(f"{blocks} distinct blocks; at most {self.room // 4 * 3} can be counted")
-        self.last = <uint32_t*>self._allocate(blocks + 1, sizeof(uint32_t))
+        self.last = <uint32_t*>self.allocate(blocks + 1, sizeof(uint32_t))
         nodes = self.room // 64
-        self.marks = <uint64_t*>self._allocate(nodes, sizeof(uint64_t))
+        self.marks = <uint64_t*>self.allocate(nodes, sizeof(uint64_t))
         while True:
-            self.older[self.levels] = <uint32_t*>self._allocate((nodes | 63) + 1, sizeof(uint32_t))
+            self.older[self.levels] = <uint32_t*>self.allocate((nodes | 63) + 1, sizeof(uint32_t))
             self.levels += 1
             if nodes <= 64:
                 break
             nodes = (nodes + 63) // 64
         self.end = 1
 
-    cdef void* _allocate(self, size_t n, size_t size) except NULL:
-        cdef void* array = calloc(n, size)
-        if array == NULL:
-            raise MemoryError(f"no memory for the stack of {self.blocks} blocks")
+    cdef void* allocate(self, size_t n, size_t size) except NULL:
         self.memory += n * size
-        return array
-
-    def __dealloc__(self):
-        cdef int level
-        free(self.last)
-        free(self.marks)
-        for level in range(self.levels):
-            free(self.older[level])
+        return Kernel.allocate(self, n, size)
 
     cdef inline uint32_t _before(self, uint64_t position) noexcept nogil:
         """Count the marks before `position`, which lies before the end."""

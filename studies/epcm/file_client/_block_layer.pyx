@@ -1,14 +1,14 @@
 """Kernel of the file client's lower half: frames, request queue, disk. The model is defined in client.py."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
-from libc.stdlib cimport calloc, free, malloc
+from libc.stdlib cimport free
 
 import numpy as np
 
 from misspenalty._kernel cimport Kernel
 from misspenalty.disks.drive._drive cimport Drive, record_t, service
 from misspenalty.engine._engine cimport event_t, pop, priority_of, reserve, schedule
-from misspenalty_studies.epcm.file_client._ranks cimport add_rank, below, clear_ranks, drop_rank, free_ranks, make_ranks
+from misspenalty_studies.epcm.file_client._ranks cimport add_rank, below, clear_ranks, drop_rank, make_ranks
 
 from misspenalty.errors import ParameterError
 
@@ -38,16 +38,13 @@ cdef class BlockLayer(Kernel):
         self.host, self.depth = machine["host"], machine["depth"]
         self.access, self.sector = machine["access"], machine["sector"]
         self.room = machine["room"]
-        self.entries = <entry_t*>calloc(self.number, sizeof(entry_t))
-        self.requests = <request_t*>calloc(self.number, sizeof(request_t))
-        self.frames = <int64_t*>malloc(self.room * sizeof(int64_t))
-        self.unused = <int32_t*>malloc(self.room * sizeof(int32_t))
-        self.rank = <int32_t*>malloc(self.number * sizeof(int32_t))
-        self.ranked = <int32_t*>malloc(self.number * sizeof(int32_t))
-        if (self.entries == NULL or self.requests == NULL or self.frames == NULL or self.unused == NULL
-                or self.rank == NULL or self.ranked == NULL):
-            raise MemoryError(f"no memory for {self.number} entries and {self.room} frames")
-        make_ranks(&self.heads, self.number)
+        self.entries = <entry_t*>self.allocate(self.number, sizeof(entry_t))
+        self.requests = <request_t*>self.allocate(self.number, sizeof(request_t))
+        self.frames = <int64_t*>self.allocate(self.room, sizeof(int64_t))
+        self.unused = <int32_t*>self.allocate(self.room, sizeof(int32_t))
+        self.rank = <int32_t*>self.allocate(self.number, sizeof(int32_t))
+        self.ranked = <int32_t*>self.allocate(self.number, sizeof(int32_t))
+        make_ranks(&self.heads, self, self.number)
         reserve(&self.events, 64)
         for i in range(self.number):
             self.entries[i].lba, self.entries[i].sectors = lba[i], <int32_t>sectors[i]
@@ -62,13 +59,6 @@ cdef class BlockLayer(Kernel):
 
     def __dealloc__(self):
         free(self.events.events)
-        free(self.entries)
-        free(self.requests)
-        free(self.rank)
-        free(self.ranked)
-        free_ranks(&self.heads)
-        free(self.frames)
-        free(self.unused)
 
     def forget(self):
         """Empty all caches, and forget all requests and events."""

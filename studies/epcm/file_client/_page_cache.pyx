@@ -4,7 +4,6 @@ The model is defined in client.py.
 """
 
 from libc.stdint cimport int32_t, int64_t
-from libc.stdlib cimport calloc, free
 
 from misspenalty_studies.epcm.file_client._block_layer cimport (
     AHEAD, BUFFER, BUFFER_USED, COMING, NOTHING, PAGE, PAGE_USED, STORED, BlockLayer, entry_t,
@@ -34,11 +33,9 @@ cdef class PageCache(BlockLayer):
         self.paths, self.walk_at, self.walks = first.shape[0], walk_at, walks
         self.kilobyte, self.buffer_kilobyte = machine["kilobyte"], machine["buffer_kilobyte"]
         self.block = machine["block"]
-        self.inodes = <inode_t*>calloc(self.paths + 1, sizeof(inode_t))
-        self.inode_of = <int32_t*>calloc(self.paths + 1, sizeof(int32_t))
-        self.owners = <int32_t*>calloc(self.number + 1, sizeof(int32_t))
-        if self.inodes == NULL or self.inode_of == NULL or self.owners == NULL:
-            raise MemoryError(f"no memory for {self.paths} files")
+        self.inodes = <inode_t*>self.allocate(self.paths, sizeof(inode_t))
+        self.inode_of = <int32_t*>self.allocate(self.paths, sizeof(int32_t))
+        self.owners = <int32_t*>self.allocate(self.number, sizeof(int32_t))
         for path in range(self.paths):
             if first[path] < 0 or pages[path] < 0 or first[path] + pages[path] > metadata:
                 raise ParameterError(f"file {path} has entries {first[path]} to {first[path] + pages[path]} of {metadata}")
@@ -46,11 +43,6 @@ cdef class PageCache(BlockLayer):
             for entry in range(first[path], first[path] + pages[path]):
                 self.owners[entry] = <int32_t>path
         self.begin_cold()
-
-    def __dealloc__(self):
-        free(self.inodes)
-        free(self.inode_of)
-        free(self.owners)
 
     def begin_cold(self):
         """Empty all caches; every path has its own inode again. The predictor keeps its model."""

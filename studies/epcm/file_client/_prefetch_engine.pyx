@@ -1,7 +1,6 @@
 """Kernel of the file client's prefetch engine. The model is defined in client.py."""
 
 from libc.stdint cimport int32_t, int64_t
-from libc.stdlib cimport calloc, free
 
 from misspenalty_studies.epcm.file_client._block_layer cimport AHEAD, BUFFER, COMING, NOTHING, PAGE
 from misspenalty_studies.epcm.file_client._file_calls cimport BYTES, COPIES_AHEAD, ENGINE, SHIFT, WAIT_OTHER
@@ -20,12 +19,7 @@ cdef class PrefetchEngine(ReadAhead):
 
     def __cinit__(self, lba, sectors, metadata, machine, first, pages, walk_at, walks, Py_ssize_t files):
         self.files, self.engine_time, self.most_pages = files, machine["engine_time"], machine["most_pages"]
-        self.path_of = <int32_t*>calloc(files + 1, sizeof(int32_t))
-        if self.path_of == NULL:
-            raise MemoryError(f"no memory for {files} files of the predictor")
-
-    def __dealloc__(self):
-        free(self.path_of)
+        self.path_of = <int32_t*>self.allocate(files, sizeof(int32_t))
 
     cdef int64_t look_ahead(self, int32_t file, int64_t now) except -1 nogil:
         """Pass the event to the model, and request the files that the model predicts; do not wait for them."""

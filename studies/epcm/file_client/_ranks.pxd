@@ -3,8 +3,9 @@
 # single word.
 
 from libc.stdint cimport int64_t, uint64_t
-from libc.stdlib cimport calloc, free
 from libc.string cimport memset
+
+from misspenalty._kernel cimport Kernel
 
 cdef extern from *:
     int leading_zeros "__builtin_clzll" (unsigned long long) noexcept nogil
@@ -19,22 +20,14 @@ cdef struct ranks_t:
     int levels
 
 
-cdef inline int make_ranks(ranks_t* s, size_t n) except -1:
-    """Make an empty set of numbers below n."""
+cdef inline int make_ranks(ranks_t* s, Kernel owner, size_t n) except -1:
+    """Make an empty set of numbers below n, in arrays of `owner`."""
     while s.levels == 0 or s.sizes[s.levels - 1] > 1:
         n = n // 64 + 1
-        s.words[s.levels] = <uint64_t*>calloc(n, sizeof(uint64_t))
-        if s.words[s.levels] == NULL:
-            raise MemoryError(f"no memory for {n} words")
+        s.words[s.levels] = <uint64_t*>owner.allocate(n, sizeof(uint64_t))
         s.sizes[s.levels] = n
         s.levels += 1
     return 0
-
-
-cdef inline void free_ranks(ranks_t* s) noexcept nogil:
-    cdef int level
-    for level in range(s.levels):
-        free(s.words[level])
 
 
 cdef inline void clear_ranks(ranks_t* s) noexcept nogil:

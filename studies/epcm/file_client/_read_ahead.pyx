@@ -1,7 +1,6 @@
 """Kernel of the file client's reads: read calls, read-ahead, page faults. The model is defined in client.py."""
 
 from libc.stdint cimport int64_t, uint8_t
-from libc.stdlib cimport calloc, free
 
 from misspenalty_studies.epcm.file_client._block_layer cimport BUFFER, COMING, PAGE, STORED, entry_t
 from misspenalty_studies.epcm.file_client._file_calls cimport (
@@ -16,12 +15,7 @@ cdef class ReadAhead(PageCache):
     def __cinit__(self, lba, sectors, metadata, machine, first, pages, walk_at, walks, *own):
         self.call_time, self.cluster = machine["call_time"], machine["cluster"]
         self.least_ahead, self.most_ahead = BYTES * machine["least_ahead"], BYTES * machine["most_ahead"]
-        self.aheads = <ahead_t*>calloc(self.paths + 1, sizeof(ahead_t))
-        if self.aheads == NULL:
-            raise MemoryError(f"no memory for {self.paths} files")
-
-    def __dealloc__(self):
-        free(self.aheads)
+        self.aheads = <ahead_t*>self.allocate(self.paths, sizeof(ahead_t))
 
     cdef int64_t fault(self, inode_t* inode, int64_t page, int64_t end, int64_t now) except -1 nogil:
         """Touch mapped pages one after another (filemap_nopage)."""

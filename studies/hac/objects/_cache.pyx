@@ -3,7 +3,7 @@
 import numpy as np
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t
-from libc.stdlib cimport calloc, free, realloc
+from libc.stdlib cimport free, realloc
 from libc.string cimport memcpy, memset
 
 from misspenalty_studies.hac.objects._format cimport (
@@ -48,21 +48,15 @@ cdef class ObjectCache(IndirectionTable):
         self.frame_count = frames
         self.activation = activation
         self.incoming = NONE
-        self.memory = <uint8_t*>calloc(self.frame_count, PAGE)
-        self.frames = <frame_t*>calloc(self.frame_count, sizeof(frame_t))
-        self.free_frames = <uint32_t*>calloc(self.frame_count, sizeof(uint32_t))
-        self.frame_of = <uint32_t*>calloc(self.page_count + 1, sizeof(uint32_t))
-        if NULL in (self.memory, self.frames, self.free_frames, self.frame_of):
-            raise MemoryError(f"no memory for a cache of {budget} bytes")
+        self.memory = <uint8_t*>self.allocate(self.frame_count, PAGE)
+        self.frames = <frame_t*>self.allocate(self.frame_count, sizeof(frame_t))
+        self.free_frames = <uint32_t*>self.allocate(self.frame_count, sizeof(uint32_t))
+        self.frame_of = <uint32_t*>self.allocate(self.page_count, sizeof(uint32_t))
         self.free_count = self.frame_count
         for i in range(self.frame_count):
             self.free_frames[i] = self.frame_count - 1 - i
 
     def __dealloc__(self):
-        free(self.memory)
-        free(self.frames)
-        free(self.free_frames)
-        free(self.frame_of)
         free(self.stack)
         free(self.log)
         free(self.timings)

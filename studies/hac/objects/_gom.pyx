@@ -4,7 +4,6 @@ The object buffer uses a buddy allocator with blocks of 16 to 8192 bytes, each w
 """
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t
-from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
 from misspenalty_studies.hac.objects._cache cimport BUFFER, FREE, INTACT, NONE, ObjectCache
@@ -35,10 +34,8 @@ cdef class Kernel(ObjectCache):
         self.tracks = 2
         self.first = frames - buffer_frames
         granules = buffer_frames * PAGE // GRANULE + 1
-        self.links = <link_t*>calloc(granules, sizeof(link_t))
-        self.orders = <uint8_t*>calloc(granules, 1)
-        if self.links == NULL or self.orders == NULL:
-            raise MemoryError(f"no memory for an object buffer of {buffer_frames} frames")
+        self.links = <link_t*>self.allocate(granules, sizeof(link_t))
+        self.orders = <uint8_t*>self.allocate(granules, 1)
         self.free_count = 0
         for i in range(self.first):
             self.free_frames[self.free_count] = self.first - 1 - i
@@ -46,10 +43,6 @@ cdef class Kernel(ObjectCache):
         for i in range(self.first, frames):
             self.frames[i].kind = BUFFER
             self.give(<uint32_t>((i - self.first) * (PAGE // GRANULE)), TOP)
-
-    def __dealloc__(self):
-        free(self.links)
-        free(self.orders)
 
     # --- lists over granules
 

@@ -1,7 +1,6 @@
 """Kernel of HAC's replacement: usage scan, candidate set, compaction."""
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t
-from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memmove, memset
 
 from misspenalty_studies.hac.objects._cache cimport FREE, INTACT, MIXED, NONE, ObjectCache, frame_t
@@ -45,16 +44,10 @@ cdef class Kernel(ObjectCache):
         self.retention[0], self.retention[1] = retention
         self.scan, self.lifetime, self.secondaries = scan, lifetime, secondaries
         self.target = NONE
-        self.candidates = <candidate_t*>calloc(frames, sizeof(candidate_t))
-        self.members = <uint32_t*>calloc(frames, sizeof(uint32_t))
-        if self.candidates == NULL or self.members == NULL:
-            raise MemoryError(f"no memory for {frames} frames")
+        self.candidates = <candidate_t*>self.allocate(frames, sizeof(candidate_t))
+        self.members = <uint32_t*>self.allocate(frames, sizeof(uint32_t))
         for i in range(secondaries):
             self.secondary[i] = (i + 1) * frames // (secondaries + 1)
-
-    def __dealloc__(self):
-        free(self.candidates)
-        free(self.members)
 
     @property
     def candidate_set(self):

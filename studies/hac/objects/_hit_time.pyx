@@ -6,7 +6,6 @@ steps run on one copy of a cache's contents, in which references are rewritten f
 """
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t
-from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memset
 
 from misspenalty._kernel cimport Kernel
@@ -154,18 +153,11 @@ cdef class Ladder(Kernel):
     def __cinit__(self, ObjectCache cache not None, uint32_t module, int64_t parts):
         self.cache, self.module = cache, module
         self.uses(cache)
-        self.memory = <uint8_t*>calloc(cache.frame_count, PAGE)
-        self.visitor.visited = <uint32_t*>calloc(parts + 1, sizeof(uint32_t))
-        self.visitor.read_set = <uint32_t*>calloc(cache.entry_end // 32 + 1, sizeof(uint32_t))
-        if self.memory == NULL or self.visitor.visited == NULL or self.visitor.read_set == NULL:
-            raise MemoryError(f"no memory for a copy of {cache.frame_count} frames")
+        self.memory = <uint8_t*>self.allocate(cache.frame_count, PAGE)
+        self.visitor.visited = <uint32_t*>self.allocate(parts, sizeof(uint32_t))
+        self.visitor.read_set = <uint32_t*>self.allocate(cache.entry_end // 32, sizeof(uint32_t))
         self.visitor.memory = self.memory
         self.visitor.entries = <const uint32_t*>cache.entries
-
-    def __dealloc__(self):
-        free(self.memory)
-        free(self.visitor.visited)
-        free(self.visitor.read_set)
 
     def prepare(self, int step):
         """Copy the cache's frames, with references in the form that the step reads."""

@@ -1,7 +1,7 @@
 """Kernel of the indirection table: an entry is made when its oref is first looked up, and freed when it is unused."""
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t
-from libc.stdlib cimport calloc, free, realloc
+from libc.stdlib cimport free, realloc
 
 from misspenalty._kernel cimport Kernel
 from misspenalty_studies.hac.objects._format cimport OID_BITS
@@ -22,13 +22,10 @@ cdef class IndirectionTable(Kernel):
         self.bucket_count = buckets
         self.entry_end = 1
         self.orefs = <uint64_t>(pages + 1) << OID_BITS
-        self.entry_of = <uint32_t*>calloc(self.orefs, sizeof(uint32_t))
-        if self.entry_of == NULL:
-            raise MemoryError(f"no memory for the table of {pages} pages")
+        self.entry_of = <uint32_t*>self.allocate(self.orefs, sizeof(uint32_t))
         return 0
 
     def __dealloc__(self):
-        free(self.entry_of)
         free(self.entries)
 
     cdef uint32_t find(self, uint32_t oref) noexcept nogil:

@@ -1,7 +1,6 @@
 """Kernel of OO7's traversals on a client cache; the program's activation records refer to every object in use."""
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t
-from libc.stdlib cimport calloc, free
 
 from misspenalty._kernel cimport Kernel
 from misspenalty_studies.hac.objects._cache cimport ObjectCache
@@ -55,15 +54,9 @@ cdef class Traversals(Kernel):
     def __cinit__(self, ObjectCache cache not None, int64_t parts, uint32_t half, Py_ssize_t room):
         self.cache, self.parts, self.half = cache, parts, half
         self.uses(cache)
-        self.visited = <uint32_t*>calloc(parts + 1, sizeof(uint32_t))
+        self.visited = <uint32_t*>self.allocate(parts, sizeof(uint32_t))
         self.room = room
-        self.waiting = <uint32_t*>calloc(room, sizeof(uint32_t))
-        if self.visited == NULL or self.waiting == NULL:
-            raise MemoryError(f"no memory for the marks of {parts} parts")
-
-    def __dealloc__(self):
-        free(self.visited)
-        free(self.waiting)
+        self.waiting = <uint32_t*>self.allocate(room, sizeof(uint32_t))
 
     def hold(self, uint32_t oref):
         """Give the program itself a reference to an object and return the object's table entry; 0 = failed."""

@@ -9,7 +9,7 @@ given the outcomes in the trace's order; `run_live` obtains each outcome from a 
 import numpy as np
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport calloc, free
+from libc.stdlib cimport free
 from libc.string cimport memset
 
 from misspenalty._kernel cimport SLICE, Kernel, check_signals
@@ -100,10 +100,8 @@ cdef class Server(Kernel):
             self.server_of_disk[kind] = kind % servers
         for kind, count in enumerate((processors, servers, disks, 1, 1)):
             self.number[kind] = count
-        self.terminals = <terminal_t*>calloc(terminals, sizeof(terminal_t))
-        self.servers = <server_t*>calloc(processors + servers + disks + 2, sizeof(server_t))
-        if self.terminals == NULL or self.servers == NULL:
-            raise MemoryError(f"no memory for {terminals} terminals")
+        self.terminals = <terminal_t*>self.allocate(terminals, sizeof(terminal_t))
+        self.servers = <server_t*>self.allocate(processors + servers + disks + 2, sizeof(server_t))
         self.first[0] = self.servers
         for kind in range(CLASSES):
             self.first[kind + 1] = self.first[kind] + self.number[kind]
@@ -115,8 +113,6 @@ cdef class Server(Kernel):
 
     def __dealloc__(self):
         free(self.queue.events)
-        free(self.terminals)
-        free(self.servers)
 
     def run(self, const uint8_t[::1] outcome, const uint8_t[::1] disk, const uint32_t[::1] access, int64_t warm_up):
         """Simulate until no read is left; `access` is the disks' service time, one for all or one per reference, ns."""

@@ -7,7 +7,7 @@ them are in the back end's queue.
 import numpy as np
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport calloc, free
+from libc.stdlib cimport free
 from libc.string cimport memset
 
 from misspenalty._divide cimport divisor, quotient
@@ -86,10 +86,8 @@ cdef class Array(BackEnd):
         self.stripes.track = self.by_track
         self.uses(cache)
         self.requests.free = self.waiters.free = self.stalled.first = NOBODY
-        self.ports = <port_t*>calloc(self.raid.arrays, sizeof(port_t))
-        self.stations = <station_t*>calloc(self.front.stations, sizeof(station_t))
-        if self.ports == NULL or self.stations == NULL:
-            raise MemoryError(f"no memory for {self.raid.arrays} arrays")
+        self.ports = <port_t*>self.allocate(self.raid.arrays, sizeof(port_t))
+        self.stations = <station_t*>self.allocate(self.front.stations, sizeof(station_t))
         for i in range(self.front.stations):
             make_station(&self.stations[i], self.front.servers, self.front.echoes)
         for i in range(self.raid.arrays):
@@ -99,8 +97,6 @@ cdef class Array(BackEnd):
         cdef int64_t i
         for i in range(self.front.stations if self.stations != NULL else 0):
             free_station(&self.stations[i])
-        free(self.stations)
-        free(self.ports)
         free(self.requests.all)
         free(self.waiters.all)
 

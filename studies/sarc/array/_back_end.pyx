@@ -1,7 +1,7 @@
 """Kernel of a storage controller's back end; the model is defined in controller.py."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport calloc, free
+from libc.stdlib cimport free
 from libc.string cimport memset
 
 from misspenalty._divide cimport divisor, quotient
@@ -14,7 +14,7 @@ from misspenalty_studies.sarc.array._raid cimport (
     LONGEST_STRIP, MOST_MEMBERS, PAGE_SECTORS, array_of, make_divisors, piece_t, plan_destage, plan_t,
 )
 from misspenalty_studies.sarc.array._write_cache cimport (
-    destages_wanted, entry_t, free_write_cache, make_write_cache, order_t, release, take_oldest,
+    destages_wanted, entry_t, make_write_cache, order_t, release, take_oldest,
 )
 
 from misspenalty.errors import ParameterError
@@ -44,12 +44,10 @@ cdef class BackEnd(Kernel):
         round_of = self.raid.unit * self.raid.arrays
         sectors = (stripes + round_of - 1) // round_of * self.raid.unit * self.raid.strip * PAGE_SECTORS
         room, self.writes.low, self.writes.high, self.writes.most, self.writes.grouped, self.writes.renewed = marks
-        make_write_cache(&self.writes, &self.raid, stripes, room)
+        make_write_cache(&self.writes, self, &self.raid, stripes, room)
         make_flights(&self.flights, 1 << 10)
-        self.members = <drive_t**>calloc(self.n_drives + 1, sizeof(drive_t*))
-        self.turned = <int64_t*>calloc(self.n_drives + 1, sizeof(int64_t))
-        if self.members == NULL or self.turned == NULL:
-            raise MemoryError(f"no memory for {self.n_drives} drives")
+        self.members = <drive_t**>self.allocate(self.n_drives, sizeof(drive_t*))
+        self.turned = <int64_t*>self.allocate(self.n_drives, sizeof(int64_t))
         for i in range(self.n_drives):
             drive = drives[i]
             self.uses(drive)
@@ -63,12 +61,9 @@ cdef class BackEnd(Kernel):
         return 0
 
     def __dealloc__(self):
-        free_write_cache(&self.writes)
         free(self.flights.slots)
         free(self.operations.all)
         free(self.queue.events)
-        free(self.members)
-        free(self.turned)
 
     @property
     def busy(self):

@@ -11,7 +11,9 @@
 # join the copies, and those of the oldest window leave them.
 
 from libc.stdint cimport int64_t
-from libc.stdlib cimport calloc, free, realloc
+from libc.stdlib cimport calloc, free
+
+from misspenalty._kernel cimport grown
 
 cdef extern from *:
     """
@@ -79,18 +81,9 @@ cdef inline void serve_copies(station_t* station, int64_t until, int64_t service
 
 cdef inline int hold_copies(station_t* station, int64_t most) except -1 nogil:
     """Make room for `most` copies in a window."""
-    cdef int64_t* copies
-    cdef int64_t* later
     while most > station.most:
-        copies = <int64_t*>realloc(station.copies, 2 * station.most * sizeof(int64_t))
-        if copies != NULL:
-            station.copies = copies
-        later = <int64_t*>realloc(station.later, 2 * station.most * sizeof(int64_t))
-        if later != NULL:
-            station.later = later
-        if copies == NULL or later == NULL:
-            with gil:
-                raise MemoryError(f"no memory for {most} requests to a processor")
+        station.copies = <int64_t*>grown(station.copies, 2 * station.most, sizeof(int64_t))
+        station.later = <int64_t*>grown(station.later, 2 * station.most, sizeof(int64_t))
         station.most *= 2
     return 0
 
@@ -146,10 +139,7 @@ cdef inline int remember(station_t* station, int64_t now) except -1 nogil:
     cdef int64_t i, room = station.room
     cdef int64_t* own
     if station.written - station.began[(station.window + 1) % (station.echoes + 1)] == room:
-        own = <int64_t*>realloc(station.own, 2 * room * sizeof(int64_t))
-        if own == NULL:
-            with gil:
-                raise MemoryError(f"no memory for {2 * room} requests to a processor")
+        own = <int64_t*>grown(station.own, 2 * room, sizeof(int64_t))
         for i in range(room):
             own[room + i] = own[i]
         station.own, station.room = own, 2 * room

@@ -3,10 +3,10 @@
 # then on belong to another entry. Its own pages take up room until the destage completes.
 
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
-from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
 from misspenalty._divide cimport quotient
+from misspenalty._kernel cimport Kernel
 from misspenalty_studies.sarc.array._raid cimport array_of, raid_t
 
 cdef extern from *:
@@ -47,27 +47,16 @@ cdef struct write_cache_t:
     uint32_t fresh                  # first entry never used
 
 
-cdef inline int make_write_cache(write_cache_t* cache, raid_t* raid, int64_t stripes, int64_t room) except -1:
+cdef inline int make_write_cache(write_cache_t* cache, Kernel owner, raid_t* raid, int64_t stripes, int64_t room) except -1:
     cache.strips = raid.members - 1
     cache.room = room
     cache.fresh = 1
-    cache.entries = <entry_t*>calloc(room + 1, sizeof(entry_t))
-    cache.dirty = <uint64_t*>calloc((room + 1) * cache.strips, sizeof(uint64_t))
-    cache.old = <uint64_t*>calloc((room + 1) * cache.strips, sizeof(uint64_t))
-    cache.entry_of = <uint32_t*>calloc(stripes, sizeof(uint32_t))
-    cache.orders = <order_t*>calloc(raid.arrays, sizeof(order_t))
-    if (cache.entries == NULL or cache.dirty == NULL or cache.old == NULL or cache.entry_of == NULL
-            or cache.orders == NULL):
-        raise MemoryError(f"no memory for a write cache of {room} pages over {stripes} stripes")
+    cache.entries = <entry_t*>owner.allocate(room, sizeof(entry_t))
+    cache.dirty = <uint64_t*>owner.allocate((room + 1) * cache.strips, sizeof(uint64_t))
+    cache.old = <uint64_t*>owner.allocate((room + 1) * cache.strips, sizeof(uint64_t))
+    cache.entry_of = <uint32_t*>owner.allocate(stripes, sizeof(uint32_t))
+    cache.orders = <order_t*>owner.allocate(raid.arrays, sizeof(order_t))
     return 0
-
-
-cdef inline void free_write_cache(write_cache_t* cache) noexcept:
-    free(cache.entries)
-    free(cache.dirty)
-    free(cache.old)
-    free(cache.entry_of)
-    free(cache.orders)
 
 
 cdef inline uint64_t bits(int64_t first, int64_t n) noexcept nogil:

@@ -1,7 +1,7 @@
 """Simulate a drive and its queue; `reference.drive_queue` is easier to read, and _drive.pxd explains the use."""
 
 from libc.stdint cimport int32_t, int64_t
-from libc.stdlib cimport calloc, free, realloc
+from libc.stdlib cimport free, realloc
 
 from misspenalty._kernel cimport Kernel
 from misspenalty.disks.drive._disksim_arm cimport disksim_stopped
@@ -169,11 +169,9 @@ cdef class Drive(Kernel):
         self.mechanics = mechanics
         self.d.m = &mechanics.m
         self.d.s = settings
-        self.d.segments = <segment_t*>calloc(max(self.d.s.segments, 1), sizeof(segment_t))
+        self.d.segments = <segment_t*>self.allocate(self.d.s.segments, sizeof(segment_t))
         self.d.depth = depth
-        self.d.window = <pending_t*>calloc(self.d.depth, sizeof(pending_t))
-        if self.d.segments == NULL or self.d.window == NULL:
-            raise MemoryError(f"no memory for a queue of {depth} requests")
+        self.d.window = <pending_t*>self.allocate(self.d.depth, sizeof(pending_t))
         self.d.scheduler = SCHEDULERS.index(scheduler)
         self.d.direction = 1
         self.d.turned = turned
@@ -182,8 +180,6 @@ cdef class Drive(Kernel):
         self.d.after_read = True
 
     def __dealloc__(self):
-        free(self.d.segments)
-        free(self.d.window)
         free(self.d.backlog)
 
     cdef int check_request(self, int64_t now, int64_t lbn, int64_t count) except -1:

@@ -9,9 +9,10 @@ begin after that part.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint32_t
-from libc.stdlib cimport calloc, free, malloc, realloc
+from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 
+from misspenalty._kernel cimport grown
 from misspenalty.prefetch.predictors._predictor cimport Predictor, file_t
 from misspenalty.prefetch.predictors._trie cimport NOTHING, alike, child_of, node_t, partition_t, run_of
 
@@ -63,26 +64,17 @@ cdef class ContextModel(Predictor):
         self.one_node, self.chained, self.corrected = one_node, chained, corrected
         self.product, self.longest = product, longest
         self.runs = chained and corrected and not product
-        self.partitions = <partition_t*>calloc(files + 1, sizeof(partition_t))
-        self.contexts = <context_t*>calloc(order + 1, sizeof(context_t))
+        self.partitions = <partition_t*>self.allocate(files, sizeof(partition_t))
+        self.contexts = <context_t*>self.allocate(order, sizeof(context_t))
         if self.limited:
-            self.halved = <node_t*>malloc(self.partition * sizeof(node_t))
-            self.moved = <int32_t*>malloc(self.partition * sizeof(int32_t))
-        if (
-            self.partitions == NULL or self.contexts == NULL
-            or self.limited and (self.halved == NULL or self.moved == NULL)
-        ):
-            raise MemoryError(f"no memory for a context model of {files} files")
+            self.halved = <node_t*>self.allocate(self.partition, sizeof(node_t))
+            self.moved = <int32_t*>self.allocate(self.partition, sizeof(int32_t))
 
     def __dealloc__(self):
         cdef Py_ssize_t i
         if self.partitions != NULL:
             for i in range(self.files):
                 free(self.partitions[i].nodes)
-        free(self.partitions)
-        free(self.contexts)
-        free(self.halved)
-        free(self.moved)
 
     @property
     def memory(self):
@@ -230,11 +222,8 @@ cdef class ContextModel(Predictor):
                 with gil:
                     raise MemoryError(f"file {first} has {partition.room} nodes; limit the partitions or the order")
             room = min(2 * partition.room + FIRST, self.partition)
-            nodes = <node_t*>realloc(partition.nodes, room * sizeof(node_t))
-            if nodes == NULL:
-                with gil:
-                    raise MemoryError(f"no memory for {room} nodes of file {first}")
-            partition.nodes, partition.room = nodes, room
+            partition.nodes = <node_t*>grown(partition.nodes, room, sizeof(node_t))
+            partition.room = room
         nodes = &partition.nodes[partition.used]
         nodes.file, nodes.count = file, 1
         nodes.child = nodes.next = NOTHING

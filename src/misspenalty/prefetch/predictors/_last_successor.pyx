@@ -1,6 +1,5 @@
 """Define the kernel of the last-successor predictor; the definition is in last_successor.py."""
 
-from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
 from misspenalty.prefetch.predictors._predictor cimport Predictor, file_t
@@ -14,14 +13,9 @@ cdef class LastSuccessor(Predictor):
     cdef file_t last                # file of the last event; NONE = no event yet
 
     def __cinit__(self, files, most=None):
-        self.successor = <file_t*>malloc((files + 1) * sizeof(file_t))
-        if self.successor == NULL:
-            raise MemoryError(f"no memory for the successors of {files} files")
+        self.successor = <file_t*>self.allocate(files, sizeof(file_t))
         memset(self.successor, 0xFF, files * sizeof(file_t))
         self.last = NONE
-
-    def __dealloc__(self):
-        free(self.successor)
 
     @property
     def memory(self):

@@ -1,7 +1,6 @@
 """Define the base of the predictors' kernels."""
 
 from libc.stdint cimport uint32_t
-from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
 from misspenalty._kernel cimport SLICE, check_signals
@@ -13,14 +12,8 @@ cdef class Predictor(Kernel):
     def __cinit__(self, Py_ssize_t files, *args, most=None, **parameters):
         self.files = files
         self.most = files if most is None else min(<Py_ssize_t>most, files)
-        self.predicted = <file_t*>calloc(files + 1, sizeof(file_t))
-        self.stamps = <uint32_t*>calloc(files + 1, sizeof(uint32_t))
-        if self.predicted == NULL or self.stamps == NULL:
-            raise MemoryError(f"no memory for predictions over {files} files")
-
-    def __dealloc__(self):
-        free(self.predicted)
-        free(self.stamps)
+        self.predicted = <file_t*>self.allocate(files, sizeof(file_t))
+        self.stamps = <uint32_t*>self.allocate(files, sizeof(uint32_t))
 
     @property
     def memory(self):
