@@ -75,6 +75,11 @@ def add_command(commands, name, description, run, examples=()):
     return command
 
 
+def add_list(command, option, what):
+    """Add a required option whose values are separated by commas."""
+    command.add_argument(option, required=True, metavar="A,B,…", action=Joined, help=what)
+
+
 def add_trace(command):
     """Add the argument that names a trace."""
     command.add_argument("trace", metavar="TRACE", help="a raw or compiled trace; - reads standard input")

@@ -34,12 +34,7 @@ def add(commands):
         ("misspenalty disk replay cheetah9lp requests.txt --records components.csv",),
     )
     play.add_argument("drive", metavar="DRIVE", help="a drive's name, or a description's path")
-    play.add_argument(
-        "requests",
-        metavar="REQUESTS",
-        type=input_file,
-        help="file whose lines are R|W action lbn blocks service_us delay_us; - reads standard input",
-    )
+    _requests(play)
     play.add_argument(
         "--records", metavar="FILE", type=Path, help="also write each request's components, in ns, as CSV"
     )
@@ -52,12 +47,7 @@ def add(commands):
         _fit,
         ("misspenalty disk fit requests.txt mine.yaml", "misspenalty disk replay mine.yaml requests.txt"),
     )
-    made.add_argument(
-        "requests",
-        metavar="REQUESTS",
-        type=input_file,
-        help="file whose lines are R|W action lbn blocks service_us delay_us; - reads standard input",
-    )
+    _requests(made)
     made.add_argument("output", metavar="OUTPUT", type=Path, nargs="?", help="description to write, such as mine.yaml")
     made.add_argument("--name", default="fitted", help="the drive's name (default: fitted)")
     made.add_argument("--heads", metavar="N", type=whole_number, default=4, help="tracks per cylinder (default: 4)")
@@ -77,6 +67,15 @@ def add(commands):
     get.add_argument("--name", help="the drive's name (default: the file's)")
     get.add_argument("--bus", metavar="PARV", help="take the bus from this .parv, not from FILE")
     get.add_argument("--literal", action="store_true", help="interpret every value as DiskSim does")
+
+
+def _requests(command):
+    command.add_argument(
+        "requests",
+        metavar="REQUESTS",
+        type=input_file,
+        help="file whose lines are R|W action lbn blocks service_us delay_us; - reads standard input",
+    )
 
 
 def _load(drive):

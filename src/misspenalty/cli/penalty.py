@@ -6,9 +6,9 @@ import misspenalty
 from misspenalty import disks
 from misspenalty.cli import prompts
 from misspenalty.cli.arguments import (
-    Joined,
     add_command,
     add_format_options,
+    add_list,
     add_policy_options,
     add_size_options,
     add_trace,
@@ -41,20 +41,8 @@ def add(commands):
     command = add_command(commands, "penalty", what, _penalty, EXAMPLES)
     add_trace(command)
     add_policy_options(command)
-    command.add_argument(
-        "--size",
-        required=True,
-        metavar="A,B,…",
-        action=Joined,
-        help="cache sizes: blocks, bytes with a unit, or shares (5%%)",
-    )
-    command.add_argument(
-        "--device",
-        required=True,
-        metavar="A,B,…",
-        action=Joined,
-        help="drives (see 'misspenalty disk list'), files, or times (5ms)",
-    )
+    add_list(command, "--size", "cache sizes: blocks, bytes with a unit, or shares (5%%)")
+    add_list(command, "--device", "drives (see 'misspenalty disk list'), files, or times (5ms)")
     command.add_argument(
         "--prefix",
         action="store_true",

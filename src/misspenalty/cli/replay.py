@@ -5,8 +5,8 @@ from pathlib import Path
 import misspenalty
 from misspenalty.cli import prompts
 from misspenalty.cli.arguments import (
-    Joined,
     add_command,
+    add_list,
     add_replay_options,
     add_size_options,
     add_trace,
@@ -62,13 +62,7 @@ def add(commands):
         ),
     )
     add_trace(curve)
-    curve.add_argument(
-        "--size",
-        required=True,
-        metavar="A,B,…",
-        action=Joined,
-        help=f"cache sizes: {SIZE}; all: every size (lru)",
-    )
+    add_list(curve, "--size", f"cache sizes: {SIZE}; all: every size (lru)")
     curve.add_argument(
         "--sample", metavar="SHARE", type=share, help="estimate from a share of the blocks, such as 0.01 or 1%%"
     )

@@ -7,6 +7,7 @@ the claims of papers; `agreement` lists the comparisons with programs, and `fore
 files, judges all studies, and writes the tables of verdicts.
 """
 
+# ruff: noqa: F401
 from misspenalty_studies.common.claims.conditions import MISSED, under_conditions
 from misspenalty_studies.common.claims.decided import Decided
 from misspenalty_studies.common.claims.forms import VERDICTS
@@ -25,30 +26,3 @@ from misspenalty_studies.common.claims.summary import (
     summary,
 )
 from misspenalty_studies.common.claims.tables import Table, cross
-
-__all__ = [
-    "BASES",
-    "COLUMNS",
-    "MISSED",
-    "VERDICTS",
-    "Claim",
-    "Decided",
-    "Fit",
-    "Recorder",
-    "Table",
-    "agreement",
-    "below",
-    "claims_of",
-    "conclusion",
-    "cross",
-    "forecasts",
-    "format_summary",
-    "headline",
-    "judge",
-    "load_calibration",
-    "load_ledger",
-    "read_ledger",
-    "read_logged",
-    "summary",
-    "under_conditions",
-]

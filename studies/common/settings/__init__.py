@@ -5,18 +5,6 @@ the texts of the files that follow from the models. The studies define which set
 `misspenalty_studies.common.configuration` collects them.
 """
 
+# ruff: noqa: F401
 from misspenalty_studies.common.settings.messages import SettingError, at, explain, nearest
 from misspenalty_studies.common.settings.types import Distinct, Name, Number, Path, Settings, setting
-
-__all__ = [
-    "Distinct",
-    "Name",
-    "Number",
-    "Path",
-    "SettingError",
-    "Settings",
-    "at",
-    "explain",
-    "nearest",
-    "setting",
-]

@@ -215,8 +215,8 @@ class _Part:
             raise InputError(f"{key} = {value!r}", path=self.path, expected="a whole number")
         return int(value)
 
-    def flag(self, key, default=0):
-        return bool(self.whole(key, default))
+    def flag(self, key):
+        return bool(self.whole(key, 0))
 
     def list(self, key):
         value = self.get(key, [])

@@ -54,7 +54,7 @@ def read(path, block_bytes, table=Table(), actions=(), action=None, **options): 
     kind = "comment line" if form.table.separator else "other line"
     for what, count in ((kind, seen["skipped"]), ("repeated header line", seen["repeated"])):
         if count:
-            rows.skipped[f"{what}{_s(count)}"] = count
+            rows.skipped[f"{what}{'s' * (count > 1)}"] = count
     columns = form.columns
     if form.header_lines and not seen["rows"]:
         raise InputError("contains no requests, only a header", path=path)
@@ -62,10 +62,6 @@ def read(path, block_bytes, table=Table(), actions=(), action=None, **options): 
     unused = [name for place, name in enumerate(form.names) if place not in used and name not in form.ignored]
     lives = [f"times to live ({name}) ignored" for name in unused if name.lower() in TIMES_TO_LIVE]
     return rows.reading(columns, form.ignored, (*form.notes, *lives, *rows.notes(columns)))
-
-
-def _s(count):
-    return "" if count == 1 else "s"
 
 
 def _requests(path, form, rows, seen):
