@@ -338,6 +338,9 @@ def test_names_that_no_file_can_have_are_refused(tmp_path):
         open_trace("a\0b")
     with pytest.raises(InputError, match="longer than the system allows"):
         open_trace(tmp_path / ("x" * 5000))
+    (tmp_path / "loop").symlink_to("loop")
+    with pytest.raises(InputError, match=r"loop: cannot be read: Too many levels of symbolic links$"):
+        open_trace(tmp_path / "loop")
 
 
 def test_unknown_formats_and_block_sizes(tmp_path):

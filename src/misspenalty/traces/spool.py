@@ -62,7 +62,7 @@ def _is_pipe(path: Path) -> bool:
         return False  # opening it will report why
     if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
         raise InputError("is a device", path=path, expected="a trace file, a pipe, or - for standard input")
-    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
+    return stat.S_ISFIFO(mode)
 
 
 def _copy(path: Path, copy: Path, piped: bool) -> None:
