@@ -6,6 +6,7 @@ import errno
 import gzip
 import lzma
 import os
+import re
 import signal
 import stat
 import subprocess
@@ -92,7 +93,7 @@ def test_a_file_system_that_cannot_sync_folders_is_tolerated_but_a_failing_disk_
         fsync(descriptor)
 
     monkeypatch.setattr(files.os, "fsync", failing)
-    failure = pytest.raises(OSError, match=os.strerror(code)) if code == errno.EIO else contextlib.nullcontext()
+    failure = pytest.raises(InputError, match=os.strerror(code)) if code == errno.EIO else contextlib.nullcontext()
     with failure, atomic_path(tmp_path / "a.csv") as partial:
         partial.write_text("x")
     assert (tmp_path / "a.csv").read_text() == "x"
@@ -120,6 +121,21 @@ def test_what_a_running_process_writes_is_left_alone(tmp_path):
             partial.write_text("mine")
         assert len(names(tmp_path)) == 2
         writer.send_signal(signal.SIGKILL)
+
+
+@pytest.mark.parametrize("code", [errno.EROFS, errno.EFBIG, errno.EDQUOT, errno.EIO, errno.EMFILE])
+def test_an_output_that_cannot_be_written_is_named_whatever_the_reason(tmp_path, monkeypatch, code):
+    """A read-only file system also refuses to remove the temporary file, which does not exist."""
+
+    def fail(path):
+        raise OSError(code, os.strerror(code), str(path))
+
+    monkeypatch.setattr(files.Path, "unlink", fail)
+    path = tmp_path / "a.csv"
+    named = f"^{re.escape(str(path))}: .*{os.strerror(code)}"
+    with pytest.raises(InputError, match=named), atomic_path(path) as partial:
+        fail(partial)
+    assert names(tmp_path) == []
 
 
 @pytest.mark.parametrize("target", [None, "pipe", "/proc/self/fd/1"])

@@ -35,8 +35,8 @@ def atomic_path(path):
     Raises
     ------
     InputError
-        The folder cannot be written to, the name is too long, the disk is full, or `path` has no name (``.``, ``/``) or
-        is a device or a pipe, which root would replace with a file.
+        The file or folder cannot be written, or `path` has no name (``.``, ``/``) or is a device or a pipe, which root
+        would replace with a file.
 
     Examples
     --------
@@ -199,19 +199,17 @@ def _remove(path):
     if os.path.isdir(path):  # unlike `Path.is_dir`, no error in a folder that must not be searched
         shutil.rmtree(path, ignore_errors=True)
     else:
-        with contextlib.suppress(FileNotFoundError, NotADirectoryError, PermissionError):
+        with contextlib.suppress(OSError):
             path.unlink()
 
 
 def _explain(error, path):
-    if error.errno == errno.ENOSPC:
+    if error.errno is None or isinstance(error, ConnectionError):
+        return error
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return InputError(
             f"no space left on the disk while writing: {error}", path=path, remedy="free some space and rerun"
         )
     if error.errno == errno.ENAMETOOLONG:
         return InputError("the name is too long for this file system", path=path, remedy="choose a shorter name")
-    if isinstance(
-        error, FileNotFoundError | PermissionError | NotADirectoryError | IsADirectoryError | FileExistsError
-    ):
-        return InputError(f"cannot be written: {error.strerror}", path=path, remedy="choose another place")
-    return error
+    return InputError(f"cannot be written: {error.strerror}", path=path, remedy="choose another place")
