@@ -11,6 +11,8 @@ import signal
 import stat
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -121,6 +123,20 @@ def test_what_a_running_process_writes_is_left_alone(tmp_path):
             partial.write_text("mine")
         assert len(names(tmp_path)) == 2
         writer.send_signal(signal.SIGKILL)
+
+
+def test_threads_that_write_the_same_file_do_not_mix_their_content(tmp_path):
+    def write(letter):
+        with atomic_path(tmp_path / "a.csv") as partial:
+            partial.write_text(letter)
+            begun.wait(timeout=60)
+            partial.write_text(letter * 9)
+
+    begun = threading.Barrier(2)
+    with ThreadPoolExecutor(2) as pool:
+        assert list(pool.map(write, "ab")) == [None, None]
+    assert (tmp_path / "a.csv").read_text() in ("a" * 9, "b" * 9)
+    assert names(tmp_path) == ["a.csv"]
 
 
 @pytest.mark.parametrize("code", [errno.EROFS, errno.EFBIG, errno.EDQUOT, errno.EIO, errno.EMFILE])

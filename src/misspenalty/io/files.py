@@ -13,6 +13,7 @@ import re
 import shutil
 import socket
 import tempfile
+import threading
 from pathlib import Path
 
 import pyarrow as pa
@@ -54,7 +55,7 @@ def atomic_path(path):
         raise InputError("is a folder without a name of its own", path=path, remedy="name what to write")
     digest = hashlib.sha256(os.fsencode(path.name)).hexdigest()[:12]  # short even if the name is long
     prefix = f".{digest}.{_host()}."
-    partial = path.with_name(f"{prefix}{os.getpid()}.partial{path.suffix}")
+    partial = path.with_name(f"{prefix}{os.getpid()}.{threading.get_ident()}.partial{path.suffix}")
     _partial.add(partial)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
