@@ -28,16 +28,21 @@ def trace(tmp_path):
     return path
 
 
-def run(*arguments, stdout=subprocess.PIPE, env=None, limit=None, unbuffered=False):
-    def full():
-        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))  # writing fails as on a full disk
+@pytest.fixture
+def full_disk():
+    """Make a file of more than 3000 bytes fail, as on a full disk."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (3000, before[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
+
+def run(*arguments, stdout=subprocess.PIPE, unbuffered=False):
     return subprocess.run(
         [*COMMAND, *map(os.fsencode, arguments)],
         stdout=stdout,
         stderr=subprocess.PIPE,
-        env=dict(env or os.environ) | {"PYTHONUNBUFFERED": "1" if unbuffered else ""},
-        preexec_fn=full if limit else None,
+        env=os.environ | {"PYTHONUNBUFFERED": "1" if unbuffered else ""},
         check=False,
     )
 
@@ -48,30 +53,21 @@ def refused(done):
     return error
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["trace", "info"],
-        ["curve", "--size", "10,20"],
-        ["curve", "--size", "all", "--csv"],
-        ["simulate", "--size", "10", "--json"],
-    ],
-)
+@pytest.mark.parametrize("arguments", [["trace", "info"], ["curve", "--size", "all", "--csv"]])
 def test_standard_output_on_a_full_disk(trace, arguments):
-    command = 2 if arguments[0] == "trace" else 1
+    """The second output is longer than the stream's buffer."""
     with open("/dev/full", "wb") as full:
-        done = run(*arguments[:command], trace, *arguments[command:], stdout=full)
+        done = run(*arguments, trace, stdout=full)
     assert "the output: cannot be written (No space left on device)" in refused(done)
 
 
 @pytest.mark.parametrize("unbuffered", [False, True])
-@pytest.mark.parametrize("arguments", [["--help"], ["curve", "--help"]])
-def test_help_on_a_full_disk_and_into_a_closed_pipe(arguments, unbuffered):
+def test_help_on_a_full_disk_and_into_a_closed_pipe(unbuffered):
     with open("/dev/full", "wb") as full:
-        refused(run(*arguments, stdout=full, unbuffered=unbuffered))
+        refused(run("curve", "--help", stdout=full, unbuffered=unbuffered))
     reading, writing = os.pipe()
     os.close(reading)
-    done = run(*arguments, stdout=writing, unbuffered=unbuffered)
+    done = run("curve", "--help", stdout=writing, unbuffered=unbuffered)
     os.close(writing)
     assert done.stderr == b""
 
@@ -91,32 +87,19 @@ def test_a_failed_check_into_a_closed_pipe():
     assert (done.returncode, done.stderr) == (1, b"")
 
 
-@pytest.mark.parametrize("suffix", ["pdf", "svg", "png"])
-def test_a_plot_that_does_not_fit(trace, tmp_path, suffix):
-    before = sorted(tmp_path.iterdir())
-    done = run(
-        "curve",
-        trace,
-        "--size",
-        "10,20,30",
-        "--plot",
-        tmp_path / f"x.{suffix}",
-        limit=3000,
-    )
-    refused(done)
-    assert done.stdout == b"" and sorted(tmp_path.iterdir()) == before
-
-
-def test_a_compiled_trace_that_does_not_fit(trace, tmp_path):
-    before = sorted(tmp_path.iterdir())
-    error = refused(run("trace", "convert", trace, tmp_path / "x.trace", limit=3000))
-    assert "x.spc" in error or "x.trace" in error
-    assert sorted(tmp_path.iterdir()) == before
-
-
-def test_vectors_that_do_not_fit(tmp_path):
-    refused(run("conformance", "vectors", "--policy", "arc", "--out", tmp_path / "v", limit=3000))
-    assert not list(tmp_path.iterdir())
+@pytest.mark.parametrize(
+    ("words", "output"),
+    [
+        *((["curve", "{trace}", "--size", "10,20,30", "--plot"], f"x.{suffix}") for suffix in ("pdf", "svg", "png")),
+        (["trace", "convert", "{trace}"], "x.trace"),
+        (["conformance", "vectors", "--policy", "arc", "--out"], "v"),
+    ],
+)
+def test_a_file_that_does_not_fit(trace, tmp_path, full_disk, capsys, words, output):
+    assert main([*(word.format(trace=trace) for word in words), str(tmp_path / output)]) == 2
+    out, error = capsys.readouterr()
+    assert error.startswith("misspenalty: ") and error.count("\n") == 1 and str(tmp_path) in error
+    assert out == "" and list(tmp_path.iterdir()) == [trace]
 
 
 def test_a_spooled_pipe_that_does_not_fit():
@@ -140,6 +123,7 @@ while words:
         told.append(main(words[:end]))
     except SystemExit as left:  # after --help
         told.append(left.code)
+    print(end="\f")
     words = words[end + 1 :]
 print(told)
 """
@@ -162,23 +146,27 @@ def test_names_that_are_not_utf8_and_plain_locales(tmp_path, environment, suffix
         ["curve", "--help"],
         ["trace", "info", path + b"-missing"],
     )
+    told, error = run_several(*commands, environment=environment)
+    assert told[-1] == b"[0, 0, 0, 0, 0, 0, 2]\n" and os.path.exists(picture)
+    assert error.startswith(b"misspenalty: ") and error.count(b"\n") == 1  # about the last path
+
+
+def run_several(*commands, environment=None, flags=()):
+    """Run commands in one process; return what each prints, then their statuses, and standard error."""
     words = [os.fsencode(word) for command in commands for word in (*command, ";")]
-    done = subprocess.run(
-        [sys.executable, "-c", SEVERAL, *words], env=os.environ | environment, capture_output=True, check=True
-    )
-    assert done.stdout.splitlines()[-1] == b"[0, 0, 0, 0, 0, 0, 2]" and os.path.exists(picture)
-    assert done.stderr.startswith(b"misspenalty: ") and done.stderr.count(b"\n") == 1  # about the last path
+    command = [sys.executable, *flags, "-c", SEVERAL, *words]
+    done = subprocess.run(command, env=os.environ | (environment or {}), capture_output=True, check=True)
+    return done.stdout.split(b"\f"), done.stderr
 
 
-@pytest.mark.parametrize("suffix", ["svg", "PNG"])
-def test_a_plot_does_not_depend_on_the_settings_of_other_plots(trace, tmp_path, suffix):
+def test_a_plot_does_not_depend_on_the_settings_of_other_plots(trace, tmp_path):
     (tmp_path / "matplotlibrc").write_text("text.usetex: True\naxes.facecolor: red\naxes.xmargin: 0.3\n")
-    plain, odd = tmp_path / "plain", tmp_path / "odd"
-    for folder, settings in ((plain, {}), (odd, {"MATPLOTLIBRC": str(tmp_path), "MPLBACKEND": "qt4agg"})):
-        folder.mkdir()
-        done = run("curve", trace, "--size", "9,99", "--plot", folder / f"x.{suffix}", env=dict(os.environ) | settings)
-        assert (done.returncode, done.stderr) == (0, b"")
-    assert (odd / f"x.{suffix}").read_bytes() == (plain / f"x.{suffix}").read_bytes()
+    plain, odd = ([tmp_path / f"{name}.{suffix}" for suffix in ("svg", "PNG")] for name in ("plain", "odd"))
+    for paths, settings in ((plain, {}), (odd, {"MATPLOTLIBRC": str(tmp_path), "MPLBACKEND": "qt4agg"})):
+        commands = (["curve", trace, "--size", "9,99", "--plot", path] for path in paths)
+        told, error = run_several(*commands, environment=settings)
+        assert (told[-1], error) == (b"[0, 0]\n", b"")
+    assert [path.read_bytes() for path in odd] == [path.read_bytes() for path in plain]
 
 
 @pytest.mark.parametrize(
@@ -290,28 +278,19 @@ def run_closed(closed, *arguments):
     return subprocess.run(["sh", "-c", command, "sh", *COMMAND, *map(os.fspath, arguments)], capture_output=True)
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
+def test_python_without_docstrings_and_assertions(trace):
+    """With -OO, the output must be the same, except for what comes from docstrings."""
+    commands = (
         ["--help"],
         ["policies"],
-        ["curve", "{trace}", "--policy", "lru,arc,opt", "--size", "9"],
-        ["penalty", "{trace}", "--size", "9", "--device", "hp97560,5ms", "--interval", "1ms"],
-    ],
-)
-def test_python_without_docstrings_and_assertions(trace, arguments):
-    """With -OO, the output must be the same, except for what comes from docstrings."""
-    arguments = [argument.format(trace=trace) for argument in arguments]
-    plain, optimised = (
-        subprocess.run([sys.executable, *flag, "-m", "misspenalty", *arguments], capture_output=True, text=True)
-        for flag in ([], ["-OO"])
+        ["curve", trace, "--policy", "lru,arc,opt", "--size", "9"],
+        ["penalty", trace, "--size", "9", "--device", "hp97560,5ms", "--interval", "1ms"],
     )
-    assert (optimised.returncode, optimised.stderr) == (0, plain.stderr)
-    if arguments[0] == "policies":
-        names, named = (re.findall(r"^\S+", done.stdout, re.MULTILINE) for done in (plain, optimised))
-        assert names == named and len(names) > 20
-    elif arguments != ["--help"]:
-        assert optimised.stdout == plain.stdout
+    (plain, error), (optimised, same) = (run_several(*commands, flags=flags) for flags in ((), ("-OO",)))
+    assert optimised[-1] == b"[0, 0, 0, 0]\n" and same == error
+    names, named = (re.findall(rb"^\S+", told[1], re.MULTILINE) for told in (plain, optimised))
+    assert names == named and len(names) > 20
+    assert optimised[2:] == plain[2:]
 
 
 @pytest.mark.parametrize("link", [None, os.link, os.symlink])

@@ -84,7 +84,8 @@ def _guarded(arguments: Sequence[str]) -> int:
         return 0
     except OSError as error:
         drop(sys.stdout)
-        return _refused(f"{error.filename or 'the output'}: cannot be written ({error.strerror or error})")
+        path = error.filename2 or error.filename or "the output"  # of two paths, the second is written
+        return _refused(f"{path}: cannot be written ({error.strerror or error})")
 
 
 def _closed() -> bool:
