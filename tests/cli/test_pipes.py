@@ -24,18 +24,34 @@ from misspenalty.traces import spool
 SPEC = importlib.util.spec_from_file_location("seeds_of_formats", Path(__file__).parents[1] / "fuzz" / "corpus.py")
 sys.modules[SPEC.name] = CORPUS = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(CORPUS)
-COMMAND = [sys.executable, "-m", "misspenalty"]
 SPC = "".join(f"0,{8 * (n * n % 977)},4096,{'RW'[n % 3 == 0]},{n / 1000}\n" for n in range(3000)).encode()
 LIS = "".join(f"{n * n % 977} {1 + n % 5} 0 {n}\n" for n in range(3000)).encode()
 BINARY = (np.arange(5000, dtype="<u8") ** 2 % 977).tobytes()
 
 
-def run(*arguments, data=None, env=None):
-    done = subprocess.run([*COMMAND, *map(os.fspath, arguments)], input=data, capture_output=True, env=env, check=False)
-    return done.returncode, done.stdout.decode(), done.stderr.decode()
+@pytest.fixture
+def run(capsys, monkeypatch):
+    """Return a function that runs a command whose standard input is a pipe with the given data."""
+    kept = os.dup(0)
+
+    def run(*arguments, data=b""):
+        reading, writing = os.pipe()
+        os.dup2(reading, 0)
+        os.close(reading)
+        monkeypatch.setattr(sys, "stdin", open(0, closefd=False))  # noqa: SIM115, descriptor 0 stays open
+        writer = threading.Thread(target=write_until_closed, args=[writing, data])
+        writer.start()
+        try:
+            return told(capsys, *arguments)
+        finally:
+            os.dup2(kept, 0)
+            writer.join()
+
+    yield run
+    os.close(kept)
 
 
-def counts(*arguments, data=None):
+def counts(run, *arguments, data=b""):
     status, out, err = run("simulate", *arguments, "--size", "100", "--json", data=data)
     assert (status, err) == (0, "")  # silent if standard error is not a terminal
     return json.loads(out)
@@ -62,25 +78,25 @@ def told(capsys, *arguments):
         ("x", BINARY, "U64LE --block-size 4096"),
     ],
 )
-def test_a_pipe_is_read_from_its_first_byte_to_its_last(tmp_path, name, content, format):
+def test_a_pipe_is_read_from_its_first_byte_to_its_last(run, tmp_path, name, content, format):
     options = ["--format", *format.split()] if format else []
     expected = whole(tmp_path, name, content, format and format.split()[0])
     assert expected["requests"] > 1900
-    assert counts("-", *options, data=content) == expected
+    assert counts(run, "-", *options, data=content) == expected
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
     writer = threading.Thread(target=fifo.write_bytes, args=[content])
     writer.start()
-    assert counts(fifo, *options) == expected
+    assert counts(run, fifo, *options) == expected
     writer.join()
 
 
-def test_a_pipe_can_be_compiled_and_is_gone_afterwards(tmp_path):
-    env = os.environ | {"TMPDIR": str(tmp_path)}
-    status, _, err = run("trace", "convert", "-", tmp_path / "x.trace", data=SPC, env=env)
+def test_a_pipe_can_be_compiled_and_is_gone_afterwards(run, tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    status, _, err = run("trace", "convert", "-", tmp_path / "x.trace", data=SPC)
     assert (status, err) == (0, "")
     assert [path.name for path in tmp_path.iterdir()] == ["x.trace"]
-    assert counts(tmp_path / "x.trace") == whole(tmp_path, "x.spc", SPC)
+    assert counts(run, tmp_path / "x.trace") == whole(tmp_path, "x.spc", SPC)
 
 
 @pytest.mark.parametrize(
@@ -91,7 +107,7 @@ def test_a_pipe_can_be_compiled_and_is_gone_afterwards(tmp_path):
         (gzip.compress(SPC)[:-9], "misspenalty: standard input: cannot be read"),
     ],
 )
-def test_errors_name_the_pipe(data, message):
+def test_errors_name_the_pipe(run, data, message):
     status, out, err = run("trace", "info", "-", "--format", "spc", data=data)
     assert (status, out) == (2, "") and err.startswith(message) and err.count("\n") == 1
 
@@ -122,9 +138,9 @@ def test_endless_white_space_does_not_fill_the_disk(tmp_path, monkeypatch):
     assert copied == [(5 << 20) + 14]
 
 
-def write_until_closed(fifo, content):
-    with contextlib.suppress(BrokenPipeError):
-        fifo.write_bytes(content)
+def write_until_closed(pipe, content):
+    with contextlib.suppress(BrokenPipeError), open(pipe, "wb") as stream:
+        stream.write(content)
 
 
 def test_devices_are_refused(capsys):
@@ -257,7 +273,7 @@ def test_options_may_be_cut_short_and_files_may_begin_with_a_dash(capsys, tmp_pa
         (["disk", "info", "{}", "--csv"], b"like: hp97560\nname: mine\n", "mine,"),
     ],
 )
-def test_requests_results_and_drives_are_read_from_pipes(tmp_path, way, words, content, shown):
+def test_requests_results_and_drives_are_read_from_pipes(run, tmp_path, way, words, content, shown):
     if words[:2] == ["disk", "info"] and way == "-":
         words, content, shown = ["disk", "replay", "hp97560", "-"], b"", "/dev/stdin: contains no requests"
     if way == "fifo":
@@ -283,7 +299,7 @@ def test_what_holds_no_results_is_refused(capsys, words, said):
 def test_requests_without_an_end_of_line_are_refused_at_once():
     memory = 4 << 30
     done = subprocess.run(
-        [*COMMAND, "disk", "replay", "hp97560", "/dev/zero"],
+        [sys.executable, "-m", "misspenalty", "disk", "replay", "hp97560", "/dev/zero"],
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (memory, memory)),
         capture_output=True,
         check=False,
