@@ -100,14 +100,15 @@ def test_an_environment_has_pip_even_if_uv_cannot_fetch_it(checkout, monkeypatch
     subprocess.run([checkout / ".venv" / "bin" / "python", "-m", "pip", "--version"], check=True)
 
 
-@pytest.fixture
-def uv(tmp_path_factory, monkeypatch):
-    """Install uv, which no other test needs, unless it is installed."""
-    if not shutil.which("uv"):
-        folder = tmp_path_factory.mktemp("uv")
-        command = [sys.executable, "-m", "pip", "install", "--quiet", "--target", str(folder), "uv"]
-        subprocess.run(command, check=True, timeout=300)
-        monkeypatch.setenv("PATH", f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}")
+@pytest.fixture(scope="module")
+def uv(tmp_path_factory):
+    """Return the folder of uv, which is installed, as no other test needs it, unless it is there."""
+    if found := shutil.which("uv"):
+        return Path(found).parent
+    folder = tmp_path_factory.mktemp("uv")
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--target", str(folder), "uv"]
+    subprocess.run(command, check=True, timeout=300)
+    return folder / "bin"
 
 
 @pytest.fixture
@@ -132,8 +133,9 @@ def unreachable(checkout, monkeypatch):
 
 
 @pytest.mark.parametrize("tool", ["uv", "pip"])
-def test_an_unreachable_registry_is_reported_with_a_remedy_that_works(uv, unreachable, tool):
+def test_an_unreachable_registry_is_reported_with_a_remedy_that_works(uv, unreachable, tool, monkeypatch):
     """The remedy that the message names must lead to an environment."""
+    monkeypatch.setenv("PATH", f"{uv}{os.pathsep}{os.environ['PATH']}")
     options = ["environment", f"PYTHON={sys.executable}", *([] if tool == "uv" else ["UV="])]
     done = make(unreachable, *options)
     last = done.stdout.splitlines()[-1]

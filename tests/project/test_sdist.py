@@ -11,19 +11,20 @@ ROOT = Path(__file__).parents[2]
 MOST_BYTES = 20_000_000  # unpacked; a package index accepts up to 100 MB
 
 
-@pytest.fixture
-def kept(tmp_path):
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
     """Return the paths that `tools/sdist.py` keeps in a tree that has all paths of the repository."""
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False)
     names = [name for name in listed.stdout.split("\0") if name]
     if not names:
         pytest.skip("this is no checkout")
+    tree = tmp_path_factory.mktemp("tree")
     for name in names:
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).touch()
-    environment = os.environ | {"MESON_DIST_ROOT": str(tmp_path)}
+        (tree / name).parent.mkdir(parents=True, exist_ok=True)
+        (tree / name).touch()
+    environment = os.environ | {"MESON_DIST_ROOT": str(tree)}
     subprocess.run([sys.executable, str(ROOT / "tools" / "sdist.py")], env=environment, check=True)
-    return [path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*") if path.is_file()]
+    return [path.relative_to(tree).as_posix() for path in tree.rglob("*") if path.is_file()]
 
 
 def test_an_sdist_is_small(kept):
