@@ -21,7 +21,7 @@ from misspenalty.policies._opt import Claims
 from misspenalty.policies.registry import Parameter
 
 POLICIES = sorted(known_policies())
-CAPACITIES = (1, 2, 3, 7, 40, 500)
+CAPACITIES = (1, 2, 3, 7, 40)
 
 
 def values_of(parameter):
