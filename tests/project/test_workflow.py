@@ -178,7 +178,7 @@ def test_a_table_of_traces_that_does_not_exist_stops_the_run(tmp_path):
     assert re.search(r"none\.tsv: cannot be read .*expected a table of traces", done.stdout + done.stderr)
 
 
-@pytest.mark.parametrize("name", ["claims", "trace_page", "supplement"])
+@pytest.mark.parametrize("name", ["trace_page", "supplement"])
 def test_a_trace_named_as_a_rule_stops_the_run(tmp_path, name):
     (tmp_path / "mine.tsv").write_text(f"name\tsource\n{name}\tmine.lis\n")
     done = snakemake(ROOT, "--dry-run", "--config", f"traces={tmp_path / 'mine.tsv'}")
