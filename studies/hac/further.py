@@ -20,8 +20,8 @@ IN_A_FETCH = (
 NOT_AT_THE_POINTS = (  # values of other machines and other tables, which do not enter the prices at Figure 9's points
     "ppro_cpi", "ppro_l2_ns", "ppro_memory_ns", "ppro_larger_l2_kb", "slower_mbit_per_s", "faster_mbit_per_s",
     "shared_clients", "activation_words", "method_instructions", "exception_instructions", "concurrency_instructions",
-    "residency_instructions", "swizzle_check_instructions", "indirection_instructions", "fault_us",
-    "map_entry_instructions", "correct_pointer_instructions",
+    "usage_instructions", "residency_instructions", "swizzle_check_instructions", "indirection_instructions",
+    "fault_us", "map_entry_instructions", "correct_pointer_instructions",
 )  # fmt: skip
 
 

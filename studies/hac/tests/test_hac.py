@@ -455,6 +455,8 @@ def test_tables_under_conditions(tmp_path, sweeps):
     lines = made["hit_time"].set_index(["condition", "traversal", "line"])["seconds"]
     few, many = (lines[f"{count} instructions per object for exception code"] for count in (5, 20))
     assert many["T1", "exception"] == pytest.approx(4 * few["T1", "exception"])
+    one, six = many, lines["12 instructions per object for usage statistics"]  # method calls per object
+    assert six["T1", "usage"] == pytest.approx(6 * one["T1", "usage"])
     assert many.drop("exception", level="line").equals(few.drop("exception", level="line"))
     alone, other = hac_conditions.FRAMES_ALONE, "fewer connections"
     tried = {"; ".join(chosen) for name in ("the same", other) for chosen in hac_conditions.explored([name]) if chosen}
