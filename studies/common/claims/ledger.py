@@ -101,8 +101,9 @@ class Follower(TypedDict):
 class Fit(BaseModel):
     """An entry of the calibration: a parameter that no source states, and the published values it was fitted to.
 
-    Such a fit is the only way for a published value to influence a reproduced value. The value found for the parameter
-    is a result and is listed in the sensitivity table.
+    Such a fit is the only way for a published value to influence a reproduced value. A value that was derived from
+    published ones, or chosen with knowledge of them, is listed as a fit, too. The value of the parameter, or what other
+    values give, is in the sensitivity table.
 
     Attributes
     ----------
