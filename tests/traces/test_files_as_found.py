@@ -151,8 +151,10 @@ S3 = 'o mine [06/Feb/2019:00:00:38 +0000] 1.2.3.4 r id {} {} "GET /x HTTP/1.1" 2
                      None, id="Dinero with 0x"),
         pytest.param("Attaching 1 probe...\ntime_ns rw sector bytes\n5 R 8 4096\n9 W 8 4096\n", {}, "csv", [0, 0],
                      [0, 1], [0, 4], None, id="bpftrace"),
-        pytest.param("time_micros,cs_method,sc_bytes,cs_bucket,cs_object\n1386093907001000,GET,500,b,o\n"
-                     "1386093908001000,GET,700,c,o\n", {}, "csv", [0, 1], [0, 0], [0, SECOND], [500, 700],
+        pytest.param('"time_micros","cs_method","sc_bytes","cs_host","cs_bucket","cs_object"\n'
+                     '"1386093907001000","GET","500","a.org","b","o"\n"1386093908001000","GET","700","a.org","c","o"\n'
+                     '"1386093908001000","GET","500","b.a.org","b","o"\n', {}, "csv", [0, 1, 0], [0, 0, 0],
+                     [0, SECOND, SECOND], [500, 700, 500],
                      id="Google Cloud Storage's usage logs"),
         pytest.param("Collected on host 1\n\ntime,key\n1,7\n2,8\n", {}, "csv", [0, 1], None, [0, SECOND], None,
                      id="a sentence above the header"),

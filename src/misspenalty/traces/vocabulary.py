@@ -187,6 +187,8 @@ def assign(
         if (known := meaning(name)) is not None and place not in taken:
             found.setdefault(known[0], []).append(place)
     _drop_what_was_chosen(found, roles)
+    if [names[place] for place in found.get("device", ())] == ["cs_host", "cs_bucket"]:
+        del found["device"][0]  # a bucket has the same objects at every host
     if recognise and "device" not in {**roles, **found}:
         found |= _further_devices(names, {*roles, *found}, taken)
     if recognise and not {*roles, *found} & set(PLACES) and {*roles, *found} & {*TIMES, "op", "read", "write"}:
