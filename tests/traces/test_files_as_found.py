@@ -330,6 +330,12 @@ def test_other_commas_separate_columns(opened, line):
             id="of Docker's registries, with points in names",
         ),
         pytest.param(
+            {"agent.id": "x", "url": {"address": "/a"}, "event": {"type": "y"}, "object.id": 5, "ts": 7},
+            "(echo object_id,ts; jq -r '[.\"object.id\",.ts]|@csv') < FILE",
+            {"block": "object_id", "time": "ts"},
+            id="ids of several things",
+        ),
+        pytest.param(
             {"obj id": "a", "tags": [1, 2], "@timestamp": 7},
             "(echo obj_id,timestamp; jq -r '[.\"obj id\",.\"@timestamp\"]|@csv') < FILE",
             {"block": "obj_id", "time": "timestamp"},

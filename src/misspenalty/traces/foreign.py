@@ -117,7 +117,7 @@ def as_table(text: str) -> str:
     """
     try:
         first = json.JSONDecoder().raw_decode(text.lstrip())[0]
-        found = [(keys, value, _column(keys[-1].rpartition(".")[2], value)) for keys, value in _values(first)]
+        found = [(keys, value, _column(_last(keys), value)) for keys, value in _values(first)]
     except (ValueError, RecursionError):
         return TABLE
     told = [row for row in found if row[2]]
@@ -141,6 +141,18 @@ def _values(entry: Any, above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str
             yield from _values(value, (*above, key))
         elif not isinstance(value, list):
             yield (*above, key), value
+
+
+def _last(keys: tuple[str, ...]) -> str:
+    """Return the last part of a name, with the part before it if that tells whose id, address or type it is.
+
+    Examples
+    --------
+    >>> _last(("http.request.method",)), _last(("agent", "id")), _last(("id",))
+    ('method', 'agent_id', 'id')
+    """
+    before, last = ["", *".".join(keys).split(".")][-2:]
+    return f"{before}_{last}" if before and last in ("id", "address", "type") else last
 
 
 def _column(key: str, value: Any) -> str:
