@@ -87,6 +87,7 @@ def test_columns_and_operations_of_the_user():
         ({"key": [1]}, {"columns": ["key"]}, ParameterError, r"columns is \['key'\]; expected text such as key=url"),
         ({"key": [1]}, {"columns": {"key": []}}, ParameterError, "block names no column; expected block=NAME or blo"),
         ({"key": [1]}, {"block_bytes": 0}, ParameterError, "block_bytes is 0"),
+        ({"key": [1], "time": [decimal.Decimal(10**30)]}, {}, InputError, "time 1000000000000000000.* is out of"),
         ({"key": [1], "time": [[5]]}, {}, InputError, "column time is of type list.*; expected numbers, text, da"),
         ({"key": [1], "op": [{"name": "get"}]}, {}, InputError, "column op is of type struct<name: string>; expected"),
     ],

@@ -107,8 +107,10 @@ def _timed(table: Table, roles: Roles, first: pa.Table, usual: str, path: Path |
         return dataclasses.replace(table, time_unit="iso"), ("times taken as ISO 8601 (--time-unit)",)
     value = column[0].as_py() if len(column) else None
     date = compact_date(str(value))
-    fractional = pa.types.is_floating(column.type) or pa.types.is_decimal(column.type)
-    if usual and not date and not (fractional and any(time % 1 for time in column.drop_null().to_pylist())):
+    fractional = (pa.types.is_floating(column.type) or pa.types.is_decimal(column.type)) and not all(
+        float(time).is_integer() for time in column.drop_null().to_pylist()
+    )
+    if usual and not date and not fractional:
         return dataclasses.replace(table, time_unit=usual), ()
     unit = date or epoch_unit(float(value) if isinstance(value, numbers.Real | decimal.Decimal) else 0.0)
     return dataclasses.replace(table, time_unit=unit), (f"times taken as {unit} (--time-unit)",)
