@@ -299,7 +299,16 @@ def test_times_of_numpy_have_any_unit_and_step(kind):
     assert Trace.from_table({"key": ["a", "b"], "time": time}).time.tolist() == [0, step]
 
 
-@pytest.mark.parametrize("statuses", [[200, 304, 206, None], ["200", "304", "206", ""], [200.0, 304.0, 206.0, None]])
+STATUSES = [
+    [200, 304, 206, None],
+    ["200", "304", "206", ""],
+    [200.0, 304.0, 206.0, None],
+    ["200.0", "304.0", "206.0", ""],
+    [decimal.Decimal("200.0"), decimal.Decimal("304.0"), decimal.Decimal("206.0"), None],
+]
+
+
+@pytest.mark.parametrize("statuses", STATUSES)
 def test_an_answer_without_a_body_has_the_size_of_the_others(tmp_path, statuses):
     table = pa.table({"key": ["a", "a", "b", "c"], "bytes": [10, 3, 5, 6], "sc_status": statuses})
     pq.write_table(table, path := tmp_path / "answers.parquet")
@@ -307,3 +316,5 @@ def test_an_answer_without_a_body_has_the_size_of_the_others(tmp_path, statuses)
         assert trace.bytes_of(slice(None)).tolist() == [10, 10, 5, 6] and trace.reading.columns["status"] == "sc_status"
         assert "1 size unknown, taken from other requests to the same object" in trace.reading.notes
         assert any(note.endswith(": 1 of status 206") for note in trace.reading.notes)
+    other = table.append_column("other", [[200, 200, 206, 200]])
+    assert Trace.from_table(other, columns="status=other").bytes_of(slice(None)).tolist() == [10, 3, 5, 6]

@@ -262,7 +262,8 @@ class Rows:
         """Return which answers have no body (304); count the others that may not be whole objects: parts (206),
         redirections, errors, those without a status."""
         coded = pc.dictionary_encode(pc.fill_null(column.cast(pa.string()), ""))
-        index, statuses = coded.indices.to_numpy(zero_copy_only=False), values.texts(coded.dictionary)
+        index = coded.indices.to_numpy(zero_copy_only=False)
+        statuses = [text.strip().removesuffix(".0") for text in values.texts(coded.dictionary)]
         for status, count in zip(statuses, np.bincount(index, minlength=len(statuses)).tolist(), strict=True):
             if status == "206" or (status[:1] in ("3", "4", "5") and status != "304"):
                 self.statuses["status " + (status if status == "206" else f"{status[0]}xx")] += count

@@ -239,8 +239,8 @@ def _pair(role: str, names: Sequence[str], places: Sequence[int]) -> tuple[int, 
 
 
 def _drop_what_was_chosen(found: dict[str, list[int]], roles: Roles) -> None:
-    """Leave out recognised places and times if the user named another column for them."""
-    for group in (PLACES, tuple(TIMES)):
+    """Leave out recognised places, times and statuses if the user named another column for them."""
+    for group in (PLACES, tuple(TIMES), (STATUS,)):
         if any(role in roles for role in group):
             for role in group:
                 found.pop(role, None)
