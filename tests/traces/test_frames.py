@@ -316,5 +316,8 @@ def test_an_answer_without_a_body_has_the_size_of_the_others(tmp_path, statuses)
         assert trace.bytes_of(slice(None)).tolist() == [10, 10, 5, 6] and trace.reading.columns["status"] == "sc_status"
         assert "1 size unknown, taken from other requests to the same object" in trace.reading.notes
         assert any(note.endswith(": 1 of status 206") for note in trace.reading.notes)
+    nothing = Trace.from_table({"key": ["a", "b"], "bytes": [3, 5], "sc_status": [304, 200]})
+    assert nothing.bytes_of(slice(None)).tolist() == [0, 5]
+    assert "1 object of unknown size, taken for 0 bytes" in nothing.reading.notes
     other = table.append_column("other", [[200, 200, 206, 200]])
     assert Trace.from_table(other, columns="status=other").bytes_of(slice(None)).tolist() == [10, 3, 5, 6]

@@ -28,7 +28,7 @@ from misspenalty.traces.selection import MOST_REFERENCES
 from misspenalty.traces.source import Source, expand
 from misspenalty.traces.spool import spooled
 from misspenalty.traces.trace import Trace
-from misspenalty.traces.unknown_sizes import UNKNOWN, fill
+from misspenalty.traces.unknown_sizes import UNKNOWN, fill, notes_never
 from misspenalty.traces.values import TextKeysError
 
 LONGEST_REQUEST = 1 << 18  # blocks; a longer request is treated as a damaged line
@@ -237,13 +237,10 @@ def _compile(
         (folder / column).unlink()
     reading = source.reading or Reading()
     check_heeded(reading, options, path)
-    if sizes.never:
-        never = f"{sizes.never:,} object{'s' * (sizes.never > 1)} of unknown size, taken for 0 bytes"
-        said = (never, *said)
     reading = dataclasses.replace(
         reading, format=form.name, block_bytes=block_bytes, rows=int(lengths.sum()),
         reads=references - source.writes, writes=source.writes, size_changes=sizes.changes,
-        earlier=reading.earlier + source.earlier, notes=(*reading.notes, *said),
+        earlier=reading.earlier + source.earlier, notes=(*reading.notes, *notes_never(sizes.never), *said),
     )  # fmt: skip
     write_meta(folder, references, blocks, block_bytes, name, form.name, _sizes(lengths), reading, checksums=False)
 

@@ -24,7 +24,7 @@ from misspenalty.traces.rows import Rows, check_lifetimes, remedy_of
 from misspenalty.traces.source import Source, expand
 from misspenalty.traces.table import OF_TEXT, Table
 from misspenalty.traces.time_units import compact_date, epoch_unit, stated_unit
-from misspenalty.traces.unknown_sizes import UNKNOWN, filled
+from misspenalty.traces.unknown_sizes import UNKNOWN, filled, notes_never
 from misspenalty.traces.values import TextKeysError, is_text
 from misspenalty.traces.vocabulary import EXCLUSIVE, PLACES, TIMES, Roles, meaning
 
@@ -264,14 +264,15 @@ def _references(table: Table, rows: pa.Table, block_bytes: int) -> dict[str, Any
         None if column[0] is None else np.concatenate(column)
         for column in zip(*parts, strict=True)  # type: ignore[arg-type]
     )
+    never = 0
     if size is not None and size.min() == UNKNOWN:
-        size = filled(ids, size)
+        size, never = filled(ids, size)
     own, changing = object_sizes(ids, size)
     reading = source.reading or Reading()
     reading = dataclasses.replace(
         reading, format="table", block_bytes=block_bytes, rows=count, reads=len(ids) - source.writes,
         writes=source.writes, size_changes=0 if own is None else int(np.count_nonzero(own[ids] != size)),
-        earlier=reading.earlier + source.earlier,
+        earlier=reading.earlier + source.earlier, notes=(*reading.notes, *notes_never(never)),
     )  # fmt: skip
     return {"ids": ids, "write": write, "time": time, "address": interner.addresses_by_id(), "object_bytes": own,
             "request_bytes": changing, "reading": reading}  # fmt: skip

@@ -22,6 +22,11 @@ def notes(count: int) -> tuple[str, ...]:
     return (said,) if count else ()
 
 
+def notes_never(objects: int) -> tuple[str, ...]:
+    """Return a note that the sizes of this many objects are never known, or none if `objects` is 0."""
+    return (f"{objects:,} object{'s' * (objects > 1)} of unknown size, taken for 0 bytes",) if objects else ()
+
+
 def fill(ids: Path, sizes: Path, objects: int) -> int:
     """Replace each unknown size in a file by the object's last known size before it, else by the first after it, else
     by 0; return the number of objects whose size is never known.
@@ -45,16 +50,16 @@ def fill(ids: Path, sizes: Path, objects: int) -> int:
     return int(np.count_nonzero(never))
 
 
-def filled(ids: np.ndarray, asked: np.ndarray) -> np.ndarray:
-    """Return the sizes of references in memory, with unknown ones replaced as `fill` does it.
+def filled(ids: np.ndarray, asked: np.ndarray) -> tuple[np.ndarray, int]:
+    """Return the sizes of references in memory, with unknown ones replaced, and the number that `fill` returns.
 
     Examples
     --------
-    >>> filled(np.array([0, 1, 0, 2]), np.array([-1, 7, 5, -1])).tolist()
-    [5, 7, 5, 0]
+    >>> filled(np.array([0, 1, 0, 2]), np.array([-1, 7, 5, -1]))
+    (array([5, 7, 5, 0]), 1)
     """
     known = _first_known([(ids, asked)], int(ids.max()) + 1)
-    return _filled(ids, asked, np.maximum(known, 0))
+    return _filled(ids, asked, np.maximum(known, 0)), int(np.count_nonzero(known == UNKNOWN))
 
 
 def _first_known(chunks: Iterable[tuple[np.ndarray, np.ndarray]], objects: int) -> np.ndarray:
