@@ -65,7 +65,7 @@ Agreement with programs and results of others: points within tolerance, of all p
 ([results/agreement.csv](results/agreement.csv)):
 {agreeing}.
 
-Forecasts of our own, stated before the data that decide them were run ([results/forecasts.csv](results/forecasts.csv)):
+Forecasts of our own, stated before the runs that decide them ([results/forecasts.csv](results/forecasts.csv)):
 {share(forecasts)} hold.
 """
 

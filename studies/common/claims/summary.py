@@ -156,7 +156,7 @@ def agreement(frame):
 
 
 def forecasts(frame, ledger):
-    """Return the statements that this project made before it ran the data that decide them, with their verdicts.
+    """Return the statements that this project made before the runs that decide them, with their verdicts.
 
     Parameters
     ----------
