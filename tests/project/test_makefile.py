@@ -92,7 +92,7 @@ def test_missing_compiler_is_reported(checkout):
 
 @pytest.fixture(scope="module")
 def uv(tmp_path_factory):
-    """Return the folder of uv, which is installed, as no other test needs it, unless it is there."""
+    """Return the folder of uv, which only this test needs; install it if the machine has none."""
     if found := shutil.which("uv"):
         return Path(found).parent
     folder = tmp_path_factory.mktemp("uv")

@@ -26,7 +26,7 @@ LIRS: S holds at most twice the cache; above that, it drops the block that was e
 are as many LIR blocks as allowed, a hit on a block that is in Q but not in S moves the lowest of them to Q although no
 block takes its place; the block that was hit may be the one that Q evicts for that LIR block, but still counts as being
 in the cache. In a cache of two blocks, S may then be without LIR blocks, and an evicted block may move from S to Q.
-libCacheSim continues to list it as evicted; here it does not, so misses may differ in a cache of this size.
+libCacheSim continues to list it as evicted, which is not done here, so misses may differ in a cache of this size.
 
 Source: libCacheSim 0.3.5, SLRU.c, WTinyLFU.c, minimalIncrementCBF.c, LIRS.c; none of it is copied here. A block's
 counters are selected by a hash of the block's number, from 1, in order of first use; libCacheSim hashes the number that

@@ -1,7 +1,7 @@
 """MRU: evict the most recently used block.
 
 Paper: H.-T. Chou, D. J. DeWitt, "An evaluation of buffer management strategies for relational database systems", VLDB
-1985. MRU is best for loops larger than the cache, and the worst on-line policy in the MQ paper.
+1985. MRU is best for loops larger than the cache, and the worst online policy in the MQ paper.
 Deviations: none.
 """
 

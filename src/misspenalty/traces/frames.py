@@ -54,8 +54,8 @@ def read_columns(
     path : Path, optional
         For messages.
     usual : str
-        Unit of times that are whole numbers, if no name or option states it; otherwise it is guessed from the first
-        time.
+        Unit of times that are whole numbers, if no name or option states one; that of times with fractions is guessed
+        from the first.
     """
     names, shown = tuple(first.column_names), [_shown(column) for column in first.columns]
     form = understood(table, names, shown, path, timed=lambda table, roles: _timed(table, roles, first, usual, path))
@@ -194,7 +194,7 @@ def _array(column: Any) -> pa.Array:
 
 
 def _swapped(dtype: Any) -> bool:
-    """Return whether the bytes of numbers of a type are in the order of other machines, which Arrow does not read."""
+    """Return whether a type of numbers has the byte order of other machines, which Arrow does not read."""
     return isinstance(dtype, np.dtype) and not dtype.isnative
 
 

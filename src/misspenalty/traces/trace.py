@@ -185,7 +185,7 @@ class Trace:
         **options
             ``operations``, ``time_unit``, ``address_unit``, ``size_unit``, ``key``, ``order`` and ``lifetimes``, as in
             `misspenalty.open_trace`. Unless `time_unit` or the column's name states a unit, times that are whole
-            numbers are ns; of others, the unit is guessed from the first time, as in a file.
+            numbers are ns; the unit of other times is guessed from the first, as in a file.
 
         Raises
         ------
