@@ -41,7 +41,8 @@ def claims_text(claims, variant, agreement, forecasts):
     paragraph = (
         f"**{said}** In the five papers of 1997 to 2005 whose traces and programs are lost, {counts['comparison']} "
         f"comparisons (orders, trends, limits) are reproduced, but only {counts['number']} numbers, not counting those "
-        f"that a parameter was fitted to; counting them, {counts['every comparison']} and {counts['every number']}."
+        f"that a parameter was fitted to; if they are counted, {counts['every comparison']} comparisons and "
+        f"{counts['every number']} numbers are."
     )
     return f"""{fill(paragraph, 112, break_on_hyphens=False)}
 
