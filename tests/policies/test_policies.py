@@ -425,7 +425,7 @@ def test_contents_of_an_offline_policy_are_not_known():
 
 def test_replay_refuses_a_short_outcome():
     kernel = find_policy("lru").kernel(2, 3)
-    with pytest.raises(IndexError, match="hit has length 3, must be"):
+    with pytest.raises(IndexError, match="hit has length 3; expected at least"):
         kernel.replay(np.zeros(4, np.uint32), np.zeros(3, np.uint8))
     kernel.replay(np.zeros(0, np.uint32), np.zeros(0, np.uint8))
     assert kernel.requests == 0

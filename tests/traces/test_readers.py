@@ -77,7 +77,7 @@ def test_vscsi_that_is_cut_or_changes_version(tmp_path):
 # --- DiskSim, MSR, blkparse ------------------------------------------------------------------------------------------
 
 
-def test_disksim_flags_are_hexadecimal_and_devices_apart(tmp_path):
+def test_disksim_flags_are_hexadecimal_and_devices_are_kept_apart(tmp_path):
     trace = open_trace(write(tmp_path / "x", b"13.5\t3 8 16 1\n14.000001 0 8 1 1a\n15 3 8 1 0x1\n"))
     assert trace.format == "disksim"
     assert references(trace) == [on(3, 1), on(3, 2), on(0, 1), on(3, 1)]

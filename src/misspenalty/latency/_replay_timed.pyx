@@ -151,7 +151,7 @@ cdef class Replay(Kernel):
         self, Policy cache not None, Device device not None, const int64_t[::1] lbn, int32_t sectors, int64_t hit_ns, bint through
     ):
         if lbn.shape[0] != cache.blocks:
-            raise IndexError(f"lbn has length {lbn.shape[0]}, must be {cache.blocks}")
+            raise IndexError(f"lbn has length {lbn.shape[0]}; expected {cache.blocks}")
         self.cache, self.device, self.lbn, self.sectors, self.hit_ns, self.through = cache, device, lbn, sectors, hit_ns, through
         self.foresight = cache if isinstance(cache, Foresight) else None
         self.python = cache if isinstance(cache, PythonCache) else None

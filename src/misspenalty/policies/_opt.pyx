@@ -134,7 +134,7 @@ cdef class Claims(OPTBypass):
         cdef Py_ssize_t i, n = ids.shape[0]
         cdef uint32_t at
         if hit.shape[0] < n:
-            raise IndexError(f"hit has length {hit.shape[0]}, must be at least {n}")
+            raise IndexError(f"hit has length {hit.shape[0]}; expected at least {n}")
         for i in range(n):
             if ids[i] >= self.blocks:
                 raise IndexError(f"ids hold block {ids[i]}; expected ids below {self.blocks}")

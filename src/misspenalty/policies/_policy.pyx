@@ -81,11 +81,11 @@ cdef class Policy(Kernel):
         cdef const uint8_t* counts = NULL
         cdef int64_t hits = 0
         if hit.shape[0] < n:
-            raise IndexError(f"hit has length {hit.shape[0]}, must be at least {n}")
+            raise IndexError(f"hit has length {hit.shape[0]}; expected at least {n}")
         if refresh is not None and refresh.shape[0] < n:
-            raise IndexError(f"refresh has length {refresh.shape[0]}, must be at least {n}")
+            raise IndexError(f"refresh has length {refresh.shape[0]}; expected at least {n}")
         if counted is not None and counted.shape[0] < n:
-            raise IndexError(f"counted has length {counted.shape[0]}, must be at least {n}")
+            raise IndexError(f"counted has length {counted.shape[0]}; expected at least {n}")
         if n > MOST_REFERENCES - self.requests:
             raise OverflowError(f"{n} references after {self.requests}; at most {MOST_REFERENCES} can be replayed")
         if n:

@@ -56,9 +56,9 @@ cdef class FileClient(PrefetchEngine):
         if reads > min(latency.shape[0], outcome.shape[0], copies.shape[0]):
             raise IndexError(f"latency, outcome or copies is shorter than the number of read calls; expected at least {reads}")
         if sizes.shape[0] < self.paths:
-            raise IndexError(f"sizes has length {sizes.shape[0]}, must be at least {self.paths}, the number of paths")
+            raise IndexError(f"sizes has length {sizes.shape[0]}; expected at least {self.paths}, the number of paths")
         if known.shape[0] < self.files:
-            raise IndexError(f"known has length {known.shape[0]}, must be at least {self.files}, the number of files")
+            raise IndexError(f"known has length {known.shape[0]}; expected at least {self.files}, the number of files")
         if predictor is not None and predictor.files > self.files:
             raise IndexError("the predictor knows more files than the client")
         memset(self.spent, 0, sizeof(self.spent))

@@ -27,7 +27,7 @@ cdef class SizedCache(Policy):
     def __cinit__(self, Py_ssize_t capacity, Py_ssize_t blocks, room=None, const int64_t[::1] sizes=None, changes="replace", **parameters):
         cdef Py_ssize_t i
         if sizes is not None and sizes.shape[0] != blocks:
-            raise IndexError(f"sizes has length {sizes.shape[0]}, must be {blocks}")
+            raise IndexError(f"sizes has length {sizes.shape[0]}; expected {blocks}")
         self.changes = KEEP + CHANGES.index(changes)
         self.room = self.largest = capacity if room is None else room
         self.nodes = <node_t*>self.allocate(blocks + LISTS, sizeof(node_t))
@@ -97,7 +97,7 @@ cdef class SizedCache(Policy):
     def replay_sizes(self, const block_t[::1] ids, const int64_t[::1] sizes, uint8_t[::1] hit, const uint8_t[::1] refresh=None):
         """Replay references, each requesting ``sizes[i]`` bytes; raise IndexError if `sizes` is shorter than `ids`."""
         if sizes.shape[0] < ids.shape[0]:
-            raise IndexError(f"sizes has length {sizes.shape[0]}, must be at least {ids.shape[0]}")
+            raise IndexError(f"sizes has length {sizes.shape[0]}; expected at least {ids.shape[0]}")
         self.check_unused()
         if not ids.shape[0]:
             return 0
