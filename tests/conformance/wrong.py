@@ -162,10 +162,11 @@ class ClockProHotForever(ClockPro):
 
     def _run_hand_hot(self, candidate):
         used = {block for block, page in self.clock.items() if page.hot and page.used}
-        super()._run_hand_hot(candidate)
+        found = super()._run_hand_hot(candidate)
         for block in used:
             if block in self.clock and self.clock[block].hot and any(not p.used for p in self.clock.values() if p.hot):
                 self.clock[block].used = True
+        return found
 
 
 class FbrCountsAll(FBR):

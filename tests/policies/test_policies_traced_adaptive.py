@@ -144,6 +144,13 @@ def test_clockpro_keeps_its_hot_pages_in_a_loop():
     assert outcome("clockpro", 3, "ABCDABCDABCD") == "mmmmhhmmhhmm"
 
 
+def test_clockpro_makes_hot_what_the_hand_passes_after_making_a_hot_page_cold():
+    # m_c stays 1: A B c; A and C hit. For D, HAND_cold finds that c was used in its test. HAND_hot spares A, which was
+    # used, makes B cold and passes c on its way to A: c A b. C becomes hot all the same, and b is evicted: A C d. E
+    # evicts d, the only cold page, and C hits.
+    assert outcome("clockpro", 3, "ABCACDEC", min_cold=0.1, max_cold=0.5, history=0.5) == "mmmhhmmh"
+
+
 def test_clockpro_history_bounds_the_evicted_pages():
     # D evicts c. Without a history the test of c ends at once, so C is new, evicts d, and A stays hot. With a history,
     # m_c grows, C is hot, A and B are cold, and E evicts a.

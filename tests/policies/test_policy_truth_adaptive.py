@@ -85,9 +85,9 @@ def test_lirs_equals_recorded_libcachesim_counts_where_the_definition_agrees(sha
 
 # CLOCK-Pro ------------------------------------------------------------------------------------------------------
 #
-# No implementation of CLOCK-Pro can be trusted as a reference (libCacheSim's is worse than random replacement on Zipf),
-# so we check the paper's claims: it performs like LIRS where LRU fails, and adapts, where LIRS does not, to workloads
-# that suit LRU.
+# The CLOCK-Pro of libCacheSim, which the tests can run, is worse than random replacement on Zipf and cannot be trusted,
+# so we check the paper's claims: CLOCK-Pro performs like LIRS where LRU fails, and adapts, where LIRS does not, to
+# workloads that suit LRU.
 
 
 @pytest.mark.parametrize("name", ["cs", "gli", "loop"])

@@ -134,54 +134,45 @@ cdef class ClockPro(Policy):
             self.out_of_list(block)
 
     cdef void promote(self, block_t block) noexcept nogil:
-        """Handle a cold page used in its test: make it hot unless HAND_hot reaches it first; move it to the head."""
+        """Make a cold page used in its test hot, unless HAND_hot makes too few pages cold; move it to the head."""
+        cdef bint hot = True
+        self.status[block] &= ~USED
         self.move_target(1)
-        while self.status[block] & TEST and self.hot >= self.capacity - self.cold_target:
-            if self.hot:
-                self.run_hand_hot(block)
-            else:
-                self.status[block] &= ~TEST
-        self.absent -= not self.status[block] & RESIDENT
-        self.out_of_list(block)
-        if self.status[block] & TEST:
-            self.status[block] = RESIDENT | HOT
-            self.hot += 1
-        else:
-            self.status[block] = RESIDENT | TEST
+        while hot and self.hot >= self.capacity - self.cold_target:
+            hot = self.hot > 0 and self.status[block] & TEST and self.run_hand_hot(block)
+        if self.status[block] != OUT:
+            self.absent -= not self.status[block] & RESIDENT
+            self.out_of_list(block)
+        self.status[block] = RESIDENT | (HOT if hot else TEST)
+        self.hot += hot
         self.to_head(block)
-        self.end_tests_before_hot(self.head)
+        self.end_tests_before_hot()
 
-    cdef inline void run_hand_hot(self, block_t candidate) noexcept nogil:
-        """Make the oldest unused hot page cold, or end the test of `candidate` if HAND_hot meets it first."""
+    cdef inline bint run_hand_hot(self, block_t candidate) noexcept nogil:
+        """Make the oldest unused hot page cold, and return whether there is one before `candidate`."""
         cdef block_t block
-        while True:
+        cdef bint found = False
+        while self.hand_hot != candidate and not found:
             block = self.hand_hot
-            if block == candidate:
-                self.status[block] &= ~TEST
-                return
-            if not self.status[block] & HOT:
+            if self.status[block] & HOT:
+                found = not self.status[block] & USED
+                self.out_of_list(block)
+                self.status[block] = RESIDENT if found else RESIDENT | HOT
+                self.hot -= found
+                self.to_head(block)
+            else:
                 self.hand_hot = self.step(block)
                 self.end_test(block)
-                continue
-            self.out_of_list(block)
-            self.to_head(block)
-            if not self.status[block] & USED:
-                self.status[block] = RESIDENT
-                self.hot -= 1
-                self.end_tests_before_hot(candidate)
-                return
-            self.status[block] = RESIDENT | HOT
+        self.end_tests_before_hot()
+        return found
 
-    cdef inline void end_tests_before_hot(self, block_t candidate) noexcept nogil:
+    cdef inline void end_tests_before_hot(self) noexcept nogil:
         """Move HAND_hot on to the oldest hot page, and end the tests that it passes."""
         cdef block_t block
         while self.hot and not self.status[self.hand_hot] & HOT:
             block = self.hand_hot
             self.hand_hot = self.step(block)
-            if block == candidate:
-                self.status[block] &= ~TEST
-            else:
-                self.end_test(block)
+            self.end_test(block)
 
     cdef inline void end_test(self, block_t block) noexcept nogil:
         if not self.status[block] & TEST:

@@ -19,9 +19,10 @@ Deviations and decisions:
 - As in the authors' code: the first pages are hot until there is room left only for the minimum number of cold pages,
   and those loaded after them are cold; hot pages that were used go to the head when HAND_hot passes; cold pages that
   it passes keep their place.
-- A page that HAND_hot passes while making room for that very page is not made hot, but goes to the head as a cold page
-  in its test. In the authors' code and in Caffeine's simulator, the page becomes hot if the hand made a hot page cold
-  before it passed; if it did not, the authors' code evicts a page that was in the cache.
+- As in the authors' code and in Caffeine's simulator: a page that HAND_hot passes while making room for that very page
+  becomes hot if the hand made a hot page cold before it passed. If it did not, the page goes to the head as a cold
+  page in its test, as in Caffeine's simulator; the authors' code evicts such a page if it was in the cache. In both
+  cases m_c shrinks again as the test ends, as in Caffeine's simulator.
 - A used cold page that is not in test begins a new test at the head, like the pages that LIRS puts on its stack.
 - The paper leaves the bounds of m_c open; here it stays between 1 % (at least one page) and 99 % of the cache. It
   starts at the minimum, and stays there if `max_cold` is not above `min_cold`.
@@ -120,45 +121,40 @@ class ClockPro(Reference):
             self._end_test(next(block for block, page in self.clock.items() if page.test))
 
     def _promote(self, block):
-        """Handle a cold page used in its test: make it hot unless HAND_hot reaches it first; move it to the head."""
+        """Make a cold page used in its test hot, unless HAND_hot makes too few pages cold; move it to the head."""
         page = self.clock[block]
+        page.used = False
         self._move_target(1)
-        while page.test and self.hot >= self.capacity - self.cold_target:
-            if self.hot:
-                self._run_hand_hot(page)
-            else:
-                page.test = False
-        self.absent -= not page.resident
-        self.hot += page.test
-        self.clock.move_to_end(block)
-        self.clock[block] = Page(hot=page.test, test=not page.test)
-        self._end_tests_before_hot(None)
+        hot = True
+        while hot and self.hot >= self.capacity - self.cold_target:
+            hot = self.hot > 0 and page.test and self._run_hand_hot(page)
+        if self.clock.pop(block, None):
+            self.absent -= not page.resident
+        self.clock[block] = Page(hot=hot, test=not hot)
+        self.hot += hot
+        self._end_tests_before_hot()
 
     def _run_hand_hot(self, candidate):
-        """Make the oldest unused hot page cold, or end the test of `candidate` if HAND_hot meets it first."""
+        """Make the oldest unused hot page cold, and return whether there is one before `candidate`."""
+        found = False
         for block, page in list(self.clock.items()):
-            if page is candidate:
-                page.test = False
-                return
+            if page is candidate or found:
+                break
             if page.hot:
                 self.clock.move_to_end(block)
-                page.hot, page.used, unused = page.used, False, not page.used
-                if unused:
-                    self.hot -= 1
-                    self._end_tests_before_hot(candidate)
-                    return
+                page.hot, page.used, found = page.used, False, not page.used
+                self.hot -= found
             else:
                 self._end_test(block)
+        self._end_tests_before_hot()
+        return found
 
-    def _end_tests_before_hot(self, candidate):
+    def _end_tests_before_hot(self):
         """Move HAND_hot on to the oldest hot page, and end the tests that it passes."""
         for block, page in list(self.clock.items()) if self.hot else ():
             if page.hot:
                 return
-            if page is candidate:
-                page.test = False
-            else:
-                self._end_test(block)
+            self._end_test(block)
 
     def _end_test(self, block):
         page = self.clock[block]
