@@ -211,11 +211,9 @@ def drawn_from(*columns):
     """
 
     def decorate(draw):
-        first = next(iter(inspect.signature(draw).parameters))
-
         @functools.wraps(draw)
         def wrapped(*args, **kwargs):
-            need(args[0] if args else kwargs[first], columns, draw.__name__)
+            need(inspect.signature(draw).bind(*args, **kwargs).args[0], columns, draw.__name__)
             return styled(draw)(*args, **kwargs)
 
         return wrapped

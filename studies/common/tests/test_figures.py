@@ -217,6 +217,11 @@ def test_an_unusable_table_is_named(draw, table, column):
         draw(TABLES[table].head(0))
 
 
+def test_a_missing_table_is_named():
+    with pytest.raises(TypeError, match="'table'"):
+        mq.fig4(tables=TABLES["fig4"])
+
+
 def test_published_rates_follow_from_the_printed_gains():
     rates = published_rates(PRINTED7).set_index(["cache_mb", "policy"])
     printed = rates[~rates["derived"]]["normalized_rate"].to_dict()
