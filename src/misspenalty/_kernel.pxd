@@ -18,7 +18,8 @@ cdef class Kernel:
     cdef void* owned[ARRAYS]        # arrays that are freed with the kernel
     cdef int owns                   # number of these
 
-    # Return a zeroed array of n items, owned by the kernel; the message of a MemoryError names n and the size.
+    # Return a zeroed array of n items, and of one more for numbers that begin at 1, owned by the kernel; the message of
+    # a MemoryError names n and the size.
     cdef void* allocate(self, size_t n, size_t size) except NULL
 
     # Register a kernel that this one drives, so that it is in use whenever this one is.
