@@ -186,8 +186,8 @@ def successor_of(machine, runs):
 @pytest.mark.parametrize("kind", ["read", "write"])
 def test_a_call_beyond_the_end_that_moves_nothing_leaves_the_file_as_it_is(kind):
     calls = [opened(0, PAGE), call(kind, 0, offset=9 * PAGE, asked=PAGE), call(kind, 0, offset=1, asked=PAGE)]
-    machine = client([[*calls, opened(1, PAGE), opened(0, PAGE)]], [PAGE, PAGE])
-    assert machine.workload.pages.tolist() == [1, 1]
+    machine = client([[*calls, opened(1, PAGE), opened(0, PAGE)], [opened(0, 5 * PAGE)]], [PAGE, PAGE])
+    assert machine.workload.pages.tolist() == [5, 1]
     counts = machine.run(0, cold=True, predictor=successor_of(machine, 1)).counts
     assert (counts["pages_ahead"], counts["writes"]) == (2, 0)
 
