@@ -169,7 +169,10 @@ def test_policies_lists_parameters(capsys):
         ),
         (["curve", "{arc}", "--size", "4", "--plot", "x.gif"], "--plot x.gif; expected a name that ends in .png"),
         (["curve", "{arc}", "--size", "4", "--sample", "2"], "sample is 2.0; expected a share"),
-        (["curve", "{arc}", "--size", "4", "--action", "Q"], "format arc has no option 'action'"),
+        (
+            ["curve", "{arc}", "--size", "4", "--action", "Q"],
+            "format arc has no option 'action', did you mean 'operations'?; it has columns",
+        ),
     ],
 )
 def test_bad_input_exits_with_2_and_one_line(capsys, arc, arguments, message):
