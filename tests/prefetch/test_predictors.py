@@ -76,14 +76,6 @@ def test_kernel_equals_reference_on_any_sequence(name, data):
     assert (rank, number, kernel.predictions()) == expected(name, ids, parameters)
 
 
-def test_walks_start_again_where_a_halving_moves_them():
-    ids = [int(file) for file in "221102100002202212220111121100102201120112011011201201201120112011201120112011201201"]
-    parameters = {"partition": 16, "order": 12, "threshold": 0.5}
-    kernel = make("epcm", 3, **parameters)
-    rank, number = fed(kernel, ids)
-    assert (rank, number, kernel.predictions()) == expected("epcm", ids, parameters)
-
-
 RUN = [7, 0, 3, 0, 5, 1, 0, 6, 2, 0, 4, 8, 3, 3, 9, 0, 10, 5, 11, 1, 2, 0, 6, 9]
 
 

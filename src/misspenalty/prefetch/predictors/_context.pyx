@@ -1,11 +1,8 @@
 """Kernel of the context models, which context.py defines.
 
-The model is a trie of sequences of files (_trie.pxd). Siblings are in a list, the highest count first, so that likely
-children are found at once and prediction ends at the first unlikely one. If a node's only likely child is stored right
-after it, as along most chains, the node records the length of its run, the nodes that continue in this way. Contexts
-mostly predict the same files as each other and, after an event that was predicted, the same files as before except the
-first. So each context remembers how much of its run has the same files as a longer context's run, and its predictions
-begin after that part.
+A trie of sequences of files is cut into partitions: each is a first-order node with its descendants, in one block of
+memory. Siblings are in a list, the highest count first, so that likely children are found at once and prediction ends
+at the first unlikely one.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint32_t
@@ -14,20 +11,30 @@ from libc.string cimport memcpy, memset
 
 from misspenalty._kernel cimport grown
 from misspenalty.prefetch.predictors._predictor cimport Predictor, file_t
-from misspenalty.prefetch.predictors._trie cimport NOTHING, alike, child_of, node_t, partition_t, run_of
 
 cdef enum:
+    NOTHING = -1                    # no node
     FIRST = 4                       # number of nodes first allocated for a partition
     MOST_NODES = 0x3FFFFFFF         # maximum number of nodes in a partition
 
 
+cdef struct node_t:                 # takes 16 bytes, as in the paper; nodes are numbered within their partition
+    file_t file                     # last file of the node's sequence
+    uint32_t count                  # times the sequence has been seen, halved occasionally
+    int32_t child                   # its most frequent child
+    int32_t next                    # its next sibling, no more frequent
+
+
+cdef struct partition_t:
+    node_t* nodes                   # the first-order node, then its descendants
+    uint32_t used                   # nodes; 0 = the file has not been seen
+    uint32_t room                   # nodes allocated
+
+
 cdef struct context_t:
     file_t first                    # file of the walk's first event, in whose partition the walk is
-    int32_t node                    # current node of the walk; NOTHING = removed by a halving
+    int32_t node                    # current node of the walk; NOTHING = the walk has ended
     int64_t birth                   # number of the walk's first event, from 1
-    int64_t way                     # number of the run that it walks along
-    int64_t like                    # the `way` of a longer context whose run has the same files …
-    int32_t until                   # … up to this node of this context's run
 
 
 cdef class ContextModel(Predictor):
@@ -35,11 +42,7 @@ cdef class ContextModel(Predictor):
 
     cdef partition_t* partitions    # partition of each file
     cdef context_t* contexts        # live contexts, the longest first
-    cdef Py_ssize_t live            # live contexts; while an event is learnt, those that have learnt it
-    cdef Py_ssize_t ahead           # while an event is learnt, first of the contexts that have not learnt it
-    cdef Py_ssize_t old             # while an event is learnt, end of the contexts that have not learnt it
-    cdef int32_t last               # last sibling met by an unsuccessful search; NOTHING = unknown, or no sibling
-    cdef int64_t ways               # runs that contexts have walked along, numbered from 1
+    cdef Py_ssize_t live            # live contexts
     cdef node_t* halved             # a partition while it is halved
     cdef int32_t* moved             # by node: where halving puts it; NOTHING = it is dropped
     cdef int32_t kept               # nodes in `halved`
@@ -52,7 +55,6 @@ cdef class ContextModel(Predictor):
     cdef bint corrected             # along the chain a node's own creation is subtracted from its count
     cdef bint product               # likelihoods multiply along the chain
     cdef bint longest               # only the longest context that can predict anything predicts
-    cdef bint runs                  # nodes have runs, as likelihoods do not depend on where prediction begins
     cdef readonly int64_t nodes_live    # nodes in the trie
     cdef readonly int64_t halvings  # number of halvings of partitions
     cdef readonly int64_t ignored   # nodes not made: there was no room, or a halving removed the parent
@@ -63,7 +65,6 @@ cdef class ContextModel(Predictor):
         self.limited, self.partition = partition > 0, partition or MOST_NODES
         self.one_node, self.chained, self.corrected = one_node, chained, corrected
         self.product, self.longest = product, longest
-        self.runs = chained and corrected and not product
         self.partitions = <partition_t*>self.allocate(files, sizeof(partition_t))
         self.contexts = <context_t*>self.allocate(order, sizeof(context_t))
         if self.limited:
@@ -97,7 +98,7 @@ cdef class ContextModel(Predictor):
             return 0
         nodes = self.partitions[sequence[0]].nodes
         for file in sequence[1:]:
-            node = child_of(nodes, node)
+            node = nodes[node].child
             while node != NOTHING and nodes[node].file != file:
                 node = nodes[node].next
             if node == NOTHING:
@@ -112,47 +113,29 @@ cdef class ContextModel(Predictor):
 
     cdef inline int learn(self, file_t file) except -1 nogil:
         cdef context_t* context
-        cdef node_t* nodes
-        cdef Py_ssize_t i
-        self.old, self.live = self.live, 0
-        for i in range(self.old):
+        cdef Py_ssize_t i, kept = 0
+        for i in range(self.live):
             context = &self.contexts[i]
-            if context.node == NOTHING:
-                continue
-            nodes = self.partitions[context.first].nodes
-            if nodes[context.node].child < NOTHING and nodes[context.node + 1].file == file:
-                context.node += 1                   # the child remains the only likely one
-                nodes[context.node].count += 1
-                self.renew_run(nodes, context.node)
-            else:
-                self.ahead = i
-                if not self.leave(context, file):
-                    continue
-            if self.events - context.birth + 1 < self.order:
-                if self.live < i:
-                    self.contexts[self.live] = context[0]
-                self.live += 1
-        self.ahead = self.old
+            if context.node != NOTHING and not self.step(context, file):
+                context.node = NOTHING
+        for i in range(self.live):
+            context = &self.contexts[i]
+            if context.node != NOTHING and self.events - context.birth + 1 < self.order:
+                self.contexts[kept] = context[0]
+                kept += 1
+        self.live = kept
         if self.partitions[file].used:
             self.partitions[file].nodes[0].count += 1
-            self.renew_run(self.partitions[file].nodes, 0)
         else:
             self.take(file, file)
         if self.order > 1:
             context = &self.contexts[self.live]
             context.first, context.node, context.birth = file, 0, self.events
-            self.set_out(context)
             self.live += 1
         return 0
 
-    cdef inline void set_out(self, context_t* context) noexcept nogil:
-        """Record that a context now walks along another run."""
-        self.ways += 1
-        context.way = self.ways
-        context.like = 0
-
-    cdef inline bint leave(self, context_t* context, file_t file) except -1 nogil:
-        """Let a walk take a step that is not along its run; return whether the walk continues."""
+    cdef inline bint step(self, context_t* context, file_t file) except -1 nogil:
+        """Let a walk follow an event; return whether the walk continues."""
         cdef int32_t child = self.counted(self.partitions[context.first].nodes, context.node, file)
         cdef bint known = child != NOTHING
         if not known:
@@ -163,31 +146,17 @@ cdef class ContextModel(Predictor):
                 return False
             child = self.append(context.first, context.node, file)
         context.node = child
-        self.set_out(context)
         return known or not self.one_node
 
     cdef inline int32_t counted(self, node_t* nodes, int32_t parent, file_t file) noexcept nogil:
         """Count the child for `file`, move it before all less frequent siblings, and return it (NOTHING if none)."""
-        cdef int32_t first = child_of(nodes, parent), node = self.promoted(nodes, &first, file)
-        if node == NOTHING:
-            return NOTHING
-        if first != child_of(nodes, parent):
-            self.set_run(nodes, parent, 0)
-            nodes[parent].child = first
-        self.renew_run(nodes, parent)
-        self.renew_run(nodes, node)
-        return node
-
-    cdef inline int32_t promoted(self, node_t* nodes, int32_t* link, file_t file) noexcept nogil:
-        """Do the work of `counted` in the list that begins at `link`."""
+        cdef int32_t* link = &nodes[parent].child
         cdef int32_t* equal = link                  # the link that leads to the first sibling as frequent as `node`
         cdef int32_t node = link[0]
-        self.last = NOTHING
         while node != NOTHING and nodes[node].file != file:
             link = &nodes[node].next
             if link[0] != NOTHING and nodes[link[0]].count != nodes[node].count:
                 equal = link
-            self.last = node
             node = link[0]
         if node == NOTHING:
             return NOTHING
@@ -203,13 +172,9 @@ cdef class ContextModel(Predictor):
         cdef int32_t node = self.take(first, file)
         cdef node_t* nodes = self.partitions[first].nodes
         cdef int32_t* link = &nodes[parent].child
-        self.set_run(nodes, parent, 0)
-        if self.last != NOTHING:
-            link = &nodes[self.last].next
         while link[0] != NOTHING:
             link = &nodes[link[0]].next
         link[0] = node
-        self.renew_run(nodes, parent)
         return node
 
     cdef inline int32_t take(self, file_t first, file_t file) except -2 nogil:
@@ -231,31 +196,6 @@ cdef class ContextModel(Predictor):
         self.nodes_live += 1
         return partition.used - 1
 
-    cdef inline void renew_run(self, node_t* nodes, int32_t node) noexcept nogil:
-        """Begin or end the run of `node`, depending on whether its only likely child is stored right after it."""
-        cdef int32_t child = child_of(nodes, node), second
-        cdef double seen
-        if not self.runs or child != node + 1:
-            return
-        seen = max(<double>nodes[node].count - 1, 1.0)
-        second = nodes[child].next
-        if nodes[child].count / seen >= self.threshold and (
-            second == NOTHING or nodes[second].count / seen < self.threshold
-        ):
-            if nodes[node].child >= 0:
-                self.set_run(nodes, node, run_of(nodes, child) + 1)
-        elif nodes[node].child < NOTHING:
-            self.set_run(nodes, node, 0)
-
-    cdef inline void set_run(self, node_t* nodes, int32_t node, int32_t run) noexcept nogil:
-        """Set the run of `node` (0 = none), and update the runs that contain it."""
-        if nodes[node].child < NOTHING or run:
-            nodes[node].child = NOTHING - run if run else node + 1
-            while node and nodes[node - 1].child < NOTHING:
-                node -= 1
-                run += 1
-                nodes[node].child = NOTHING - run
-
     cdef inline bint make_room(self, file_t first) noexcept nogil:
         """Halve the partition of `first` if it is full, and return whether it has room for a node."""
         if not self.limited or self.partitions[first].used < self.partition:
@@ -268,26 +208,22 @@ cdef class ContextModel(Predictor):
         return False
 
     cdef void halve(self, file_t first) noexcept nogil:
-        """Halve the counts of a partition, drop nodes that reach zero, and store each first child right after its node."""
+        """Halve the counts of a partition, and drop nodes that reach zero."""
         cdef partition_t* partition = &self.partitions[first]
         cdef int32_t i
         memset(self.moved, 0xFF, partition.used * sizeof(int32_t))
-        self.kept, self.last = 0, NOTHING
+        self.kept = 0
         self.keep(partition.nodes, 0)
         self.nodes_live += self.kept - <int32_t>partition.used
         partition.used = self.kept
         memcpy(partition.nodes, self.halved, partition.used * sizeof(node_t))
-        for i in range(self.kept):
-            self.renew_run(partition.nodes, i)
-        for i in range(self.old):
-            if (i < self.live or i >= self.ahead) and self.contexts[i].first == first:
-                if self.contexts[i].node != NOTHING:
-                    self.contexts[i].node = self.moved[self.contexts[i].node]
-                self.set_out(&self.contexts[i])
+        for i in range(self.live):
+            if self.contexts[i].first == first and self.contexts[i].node != NOTHING:
+                self.contexts[i].node = self.moved[self.contexts[i].node]
 
     cdef int32_t keep(self, const node_t* nodes, int32_t node) noexcept nogil:
         """Append a node and then its remaining descendants to `halved`; return the node's place there."""
-        cdef int32_t place = self.kept, child = child_of(nodes, node)
+        cdef int32_t place = self.kept, child = nodes[node].child
         cdef int32_t* link = &self.halved[place].child
         self.kept += 1
         self.moved[node] = place
@@ -300,51 +236,31 @@ cdef class ContextModel(Predictor):
         return place
 
     cdef inline void predict(self) noexcept nogil:
-        cdef context_t* context = self.contexts
-        cdef const context_t* end = self.contexts + self.live
-        cdef const context_t* model = NULL      # the last context whose run goes beyond what it shares with its model
-        cdef const node_t* nodes                # nodes of the context's partition
-        cdef const node_t* others = NULL        # nodes from the model's current one
-        cdef int32_t node, run, length = 0, same
-        while context < end and self.number < self.most:
-            if context.node != NOTHING:
-                nodes, node = self.partitions[context.first].nodes, context.node
-                run, same = run_of(nodes, node), 0
-                if model != NULL:
-                    same = alike(
-                        nodes + node, others, context.until - node if context.like == model.way else 0, min(run, length)
-                    )
-                    context.like, context.until = model.way, node + same
-                if self.follow(nodes, node + same, node + run) and self.longest:
-                    return
-                if same < run:
-                    model, others, length = context, nodes + node, run
-            context += 1
+        cdef Py_ssize_t i
+        for i in range(self.live):
+            if self.number == self.most:
+                return
+            if self.follow(&self.contexts[i]) and self.longest:
+                return
 
-    cdef inline bint follow(self, const node_t* nodes, int32_t node, int32_t end) noexcept nogil:
-        """Emit the run from `node` to `end` and the files likely after it; return whether any file was likely."""
-        cdef double seen, along = 1, threshold = self.threshold, likelihood
-        cdef double corrected = 1
-        cdef int32_t child
-        cdef bint predicts = end > node
-        cdef const uint32_t* stamps = self.stamps
-        cdef uint32_t stamp = self.stamp
-        while True:
-            while node < end:
-                node += 1
-                if stamps[nodes[node].file] != stamp and self.put(nodes[node].file):
-                    return True
-            child = nodes[node].child
-            if child == NOTHING:
-                return predicts
+    cdef inline bint follow(self, const context_t* context) noexcept nogil:
+        """Emit the files likely after a context and, if `chained`, after its most likely child, and so on.
+
+        Return whether any file was likely.
+        """
+        cdef const node_t* nodes = self.partitions[context.first].nodes
+        cdef int32_t node = context.node, child = nodes[node].child
+        cdef double seen, along = 1, likelihood, corrected = 1
+        cdef bint predicts = False
+        while child != NOTHING:
             seen = max(<double>nodes[node].count - corrected, 1.0)
             likelihood = along * (nodes[child].count / seen)
-            if likelihood < threshold:
+            if likelihood < self.threshold:
                 return predicts
             predicts = True
             node = child
-            while child != NOTHING and along * (nodes[child].count / seen) >= threshold:
-                if stamps[nodes[child].file] != stamp and self.put(nodes[child].file):
+            while child != NOTHING and along * (nodes[child].count / seen) >= self.threshold:
+                if self.stamps[nodes[child].file] != self.stamp and self.put(nodes[child].file):
                     return True
                 child = nodes[child].next
             if not self.chained:
@@ -352,7 +268,8 @@ cdef class ContextModel(Predictor):
             if self.product:
                 along = likelihood
             corrected = self.corrected
-            end = node + run_of(nodes, node)
+            child = nodes[node].child
+        return predicts
 
     cdef inline bint put(self, file_t file) noexcept nogil:
         """Predict a file that is not predicted yet, like `emit` but inlined; return whether the list is then full."""
