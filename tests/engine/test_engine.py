@@ -54,31 +54,10 @@ def test_grows_from_one_event_to_many():
     assert [queue.pop()[0] for _ in times] == sorted(times)
 
 
-@given(st.lists(st.integers(0, 50), min_size=1, max_size=300), st.integers(1, 40))
-def test_one_pass_equals_pop_and_push(delays, size):
-    """`replace_first` must have the effect of a pop and a push, and leave the queue in the same order."""
-    delays, queues = np.array(delays, np.int64), [EventQueue(), EventQueue()]
-    truth, sequence = [(index % 3, 0, index, index) for index in range(size)], size
-    for queue in queues:
-        for time, priority, _, what in truth:
-            queue.push(time, priority, what)
-    heapq.heapify(truth)
-    for delay in delays.tolist():
-        now, priority, _, what = truth[0]
-        heapq.heapreplace(truth, (now + delay, priority, sequence, what))
-        sequence += 1
-    assert [queue.hold(delays, fused) for queue, fused in zip(queues, (False, True), strict=True)] == [now, now]
-    rest = [heapq.heappop(truth) for _ in range(size)]
-    for queue in queues:
-        assert [queue.pop() for _ in range(size)] == rest
-
-
 def test_misuse_is_refused():
     queue = EventQueue()
     with pytest.raises(IndexError, match="no event"):
         queue.pop()
-    with pytest.raises(IndexError, match="no event"):
-        queue.hold(np.ones(1, np.int64))
     with pytest.raises(ValueError, match="0 to 255"):
         queue.push(0, 256, 0)
     with pytest.raises(ValueError, match=r"2\*\*56"):

@@ -3,10 +3,9 @@
 from libc.stdint cimport int64_t
 from libc.stdlib cimport free
 
-from misspenalty._kernel cimport SLICE, Kernel, check_signals
+from misspenalty._kernel cimport Kernel
 from misspenalty.engine._engine cimport (
-    SEQUENCE_BITS, event_t, make_event, pop, priority_of, push, queue_t, replace_first, reserve, schedule, sequence_of,
-    serve, server_t,
+    SEQUENCE_BITS, event_t, make_event, pop, priority_of, push, queue_t, reserve, schedule, sequence_of, serve, server_t,
 )
 
 LIMIT = 2 ** int(SEQUENCE_BITS)     # sequence numbers are below it
@@ -55,41 +54,6 @@ cdef class EventQueue(Kernel):
             raise IndexError("no event is pending")
         cdef event_t event = pop(&self.queue)
         return event.time, priority_of(event), sequence_of(event), event.what
-
-    def hold(self, const int64_t[::1] delays, bint fused=False):
-        """Pop the next event and push it again `delay` ns later, for each delay, to benchmark the engine.
-
-        Parameters
-        ----------
-        delays : int64, shape (n,)
-            Delay of each popped event, ns.
-        fused : bool
-            Whether pop and push are done in one pass, as when a request moves to its next station.
-
-        Returns
-        -------
-        int
-            Time of the last event popped, ns; 0 without delays.
-        """
-        cdef Py_ssize_t i
-        cdef event_t event
-        cdef int64_t now = 0
-        if self.queue.size == 0:
-            raise IndexError("no event is pending")
-        with self, nogil:
-            for i in range(delays.shape[0]):
-                if i % SLICE == SLICE - 1:
-                    check_signals()
-                event = self.queue.events[0]
-                now = event.time
-                event = make_event(now + delays[i], priority_of(event), self.queue.sequence, event.what)
-                self.queue.sequence += 1
-                if fused:
-                    replace_first(&self.queue, event)
-                else:
-                    pop(&self.queue)
-                    push(&self.queue, event)
-        return now
 
 
 def fcfs(arrivals, services):
