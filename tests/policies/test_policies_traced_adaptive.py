@@ -27,11 +27,6 @@ def replayed(name, capacity, sequence, **parameters):
 # ARC ------------------------------------------------------------------------------------------------------------
 
 
-def test_arc_keeps_what_was_used_twice():
-    # A's second use moves it to T2. With p = 0 the new blocks B, C pass through T1 only: A stays.
-    assert outcome("arc", 2, "AABCA") == "mhmmh"
-
-
 def test_arc_ghost_hits_move_the_target():
     # Two blocks, p = 0. A in T2. B, C, D through T1: B1 holds C (B was dropped, |L1| = 2). C is found in B1: p = 1, so
     # T1 (D) is no longer above p and A goes from T2 to B2; T2 = C. A is found in B2: p = 0, D goes to B1. C hits.
@@ -53,13 +48,6 @@ def test_arc_target_can_be_held_fixed():
     assert outcome("arc", 2, "AABCADCACDCA", target=0.0) == "mhmmhmmhhmhm"
 
 
-def test_arc_drops_the_oldest_of_a_full_t1_without_a_trace():
-    # T1 = A B is all of L1: C makes A leave without becoming a ghost, so A is new again and makes B leave the same way
-    kernel, _ = replayed("arc", 2, "ABCAB")
-    assert outcome("arc", 2, "ABCAB") == "mmmmm"
-    assert kernel.ghost_hits == 0
-
-
 # CAR ------------------------------------------------------------------------------------------------------------
 
 
@@ -75,34 +63,8 @@ def test_car_hands_move_used_blocks_to_t2():
     assert kernel.ghost_hits == 3
 
 
-def test_car_first_use_leaves_the_bit_clear():
-    # Nothing is used twice while in T1, so T1 is a FIFO: C makes A leave, A (whose name was dropped at once, since
-    # |T1| + |B1| = 2) makes B leave, D makes C leave. A hits.
-    assert outcome("car", 2, "ABCADA") == "mmmmmh"
-
-
-def test_car_hits_do_not_reorder():
-    # B is hit before A, and both bits are set: C's hand passes both to T2 in the order of T1, then T2's hand takes A,
-    # whose bit was cleared on the way, although B was the one used longer ago. B hits, A misses.
-    assert outcome("car", 2, "ABBACBA") == "mmhhmhm"
-
-
 # LIRS -----------------------------------------------------------------------------------------------------------
 # three blocks: two LIR, one HIR
-
-
-def test_lirs_exchanges_a_block_of_low_irr_for_the_lowest_lir_block():
-    # A and B are LIR; C is HIR: S = A B C, Q = C. D evicts C, which stays in S. C is found there: D leaves Q, C becomes
-    # LIR, A (lowest) HIR: S = B D C, Q = A. A hits but is no longer in S: it stays HIR, S = B D C A. B hits, D is
-    # pruned: S = C A B. A hits in S: LIR, C goes to Q. D was pruned, so it is new and evicts C. C left S when it
-    # became HIR, so it is new and evicts D. A and B are still LIR.
-    assert outcome("lirs", 3, "ABCDCABADCAB") == "mmmmmhhhmmhh"
-    assert replayed("lirs", 3, "ABCDCABADCAB")[0].ghost_hits == 1
-
-
-def test_lirs_keeps_its_lir_blocks_in_a_loop():
-    # C and D take turns in the one HIR block. They are pruned from S when A and B have been used after them.
-    assert outcome("lirs", 3, "ABCDABCDABCD") == "mmmmhhmmhhmm"
 
 
 def test_lirs_stack_limit():

@@ -7,38 +7,7 @@ from misspenalty.policies.draws import Draws
 from misspenalty.policies.wtinylfu import Sketch
 from tests.policies.test_policies_traced import outcome
 
-# FIFO -----------------------------------------------------------------------------------------------------------
-
-
-def test_fifo_evicts_the_block_loaded_longest_ago():
-    # A, B fill; the hit on A changes nothing: C evicts A; B hits; A evicts B
-    assert outcome("fifo", 2, "ABACBA") == "mmhmhm"
-
-
-def test_fifo_shows_beladys_anomaly():
-    # the classic string: 9 misses with three blocks, 10 with four
-    assert outcome("fifo", 3, "123412512345").count("m") == 9
-    assert outcome("fifo", 4, "123412512345").count("m") == 10
-
-
 # CLOCK ----------------------------------------------------------------------------------------------------------
-
-
-def test_clock_gives_a_second_chance():
-    # circle A B, A referenced: at C the hand clears A, passes on, evicts B; A hits (bit set again); at B the hand is
-    # back at A, clears it, passes on to C, which has no bit and goes; A is still there
-    assert outcome("clock", 2, "ABACABA") == "mmhmhmh"
-
-
-def test_clock_loads_with_the_bit_cleared():
-    # no block is hit before the last reference, so blocks leave in FIFO order: C evicts A, A evicts B, C hits
-    assert outcome("clock", 2, "ABCAC") == "mmmmh"
-
-
-def test_clock_is_fifo_when_all_are_referenced():
-    # A, B referenced once each: at C the hand clears A, clears B, comes back and evicts A; B is there with no bit
-    assert outcome("clock", 2, "ABABCB") == "mmhhmh"
-    assert outcome("clock", 2, "ABABCA") == "mmhhmm"
 
 
 def test_clock_counts_with_more_bits():
@@ -74,38 +43,7 @@ def test_random_depends_on_the_seed():
     assert not np.array_equal(hits[0], hits[2])
 
 
-# SIEVE ----------------------------------------------------------------------------------------------------------
-
-
-def test_sieve_keeps_survivors_in_their_place():
-    # A B C, A visited. D: the hand clears A, evicts B and stands at C. E: C is not visited and goes, the hand stands
-    # at D. A hits and is marked. F: D goes, hand at E. So new blocks are sifted first and A outlives them.
-    assert outcome("sieve", 3, "ABCADEAFA") == "mmmhmmhmh"
-
-
-def test_sieve_turns_at_the_head():
-    # A B visited. C: the hand clears A and B, turns to the tail and evicts A; B is unmarked, the hand stands at it.
-    # D evicts B, the hand stands at C. C hits and is marked. A: the hand clears C, evicts D, the newest, and so turns
-    # to the tail, C. B: C is unmarked and goes.
-    assert outcome("sieve", 2, "ABABCDCABC") == "mmhhmmhmmm"
-
-
-def test_sieve_spares_what_was_visited_once():
-    # B visited. D: A goes, the hand stands at B. E: the hand clears B, evicts C. B, D: both are there
-    assert outcome("sieve", 3, "ABCBDEBD") == "mmmhmmhh"
-
-
 # SLRU -----------------------------------------------------------------------------------------------------------
-
-
-def test_slru_protects_what_was_hit():
-    # protected holds 2. A hit: protected. B C D in probation; E evicts B, the oldest there, though A is older
-    assert outcome("slru", 4, "ABACDEAB", protected=0.5) == "mmhmmmhm"
-
-
-def test_slru_demotes_what_protected_overflows():
-    # protected holds 1. A protected; B's hit sends A back to probation, where A is alone: C joins, D evicts A
-    assert outcome("slru", 3, "AABBCDBA", protected=0.34) == "mhmhmmhm"
 
 
 def test_a_hit_moves_a_block_of_slru_up_by_one_segment():
@@ -139,20 +77,6 @@ def test_s3fifo_one_hit_in_small_is_not_enough():
     # S A(1) B, M C D: E evicts A
     assert outcome("s3fifo", 4, "AABCDEA", **HALF) == "mhmmmmm"
     assert outcome("s3fifo", 4, "AABCDEA", threshold=1, **HALF) == "mhmmmmh"
-
-
-def test_s3fifo_main_reinserts_what_was_hit():
-    # S A B, M C(1) D. E evicts A; A, a ghost, evicts B and enters M. F: M holds 3; C is lowered and reinserted, D goes.
-    assert outcome("s3fifo", 4, "ABCDCEAFCD", **HALF) == "mmmmhmmmhm"
-
-
-def test_s3fifo_ghosts_enter_main():
-    # E evicts A, A (ghost) evicts B and enters M; F evicts C from M; A hits; B (ghost) evicts E
-    ids = np.array(["ABCDEAFAB".index(letter) for letter in "ABCDEAFAB"], np.uint32)
-    kernel = find_policy("s3fifo").kernel(4, 9, **find_policy("s3fifo").check(HALF))
-    hit = np.zeros(ids.size, np.uint8)
-    kernel.replay(ids, hit)
-    assert (hit.tolist(), kernel.ghost_hits) == ([0, 0, 0, 0, 0, 0, 0, 1, 0], 2)
 
 
 def test_s3fifo_as_in_the_paper_fills_small():
