@@ -10,6 +10,7 @@ from misspenalty_studies.common.claims.forms import (
     NEAR,
     Form,
     Outcome,
+    borders,
     counted,
     deviation,
     in_unit,
@@ -53,12 +54,12 @@ class Amount(Form):
     def margins(self, claim):
         if claim.kind != "bound":
             measure, size = limit_of(claim)
-            found = [(room(measure, size, b) - abs(a - b), within(measure, size, a, b)) for a, b in self._wanted(claim)]
+            found = [side for pair in self._wanted(claim) for side in borders(measure, size, *pair)]
         else:
             found = [part for value, ends in self._ends(claim) for part in self._inside(claim, value, ends)]
             if (aim := self._aim(claim)) is not None:
                 *limit, goal = aim
-                found += [(room(*limit, goal) - abs(x - goal), within(*limit, x, goal)) for x in self.obtained]
+                found += [side for x in self.obtained for side in borders(*limit, x, goal)]
         return signed(found)
 
     def _wanted(self, claim):

@@ -10,13 +10,13 @@ from misspenalty.errors import InputError
 from misspenalty_studies.common.claims.forms import (
     TIE,
     Form,
+    borders,
     counted,
     deviation,
     in_unit,
     limit_of,
     outcome_of,
     paired,
-    room,
     signed,
     within,
 )
@@ -88,8 +88,8 @@ def _ranked(claim, values):
     found = []
     if claim.tie:
         first = [values[member] for member in groups[0]]
-        allowed, apart = TIE * abs(min(first)), max(first) - min(first)
-        found.append((apart <= allowed + SLACK * max(map(abs, first)), allowed - apart, 0.0))
+        allowed, slack = TIE * abs(min(first)), SLACK * max(map(abs, first))
+        found += [(b - a <= allowed + slack, allowed - (b - a), 0.0) for a, b in itertools.permutations(first, 2)]
     for low, high in steps:
         for a, b in itertools.product((values[m] for m in low), (values[m] for m in high)):
             found.append((compare("<", a, b), b - a, min(abs(a), abs(b))))
@@ -140,7 +140,7 @@ class Equality(Form):
     def margins(self, claim):
         measure, size = limit_of(claim)
         pairs, _ = paired(self.left, self.right)
-        return signed([(room(measure, size, b) - abs(a - b), within(measure, size, a, b)) for a, b in pairs])
+        return signed([side for pair in pairs for side in borders(measure, size, *pair)])
 
 
 @dataclass

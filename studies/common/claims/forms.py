@@ -70,9 +70,22 @@ def room(measure, size, reference):
     return size * (abs(reference) if measure == "relative" else 1)
 
 
+def borders(measure, size, obtained, reference):
+    """Return the distance of `obtained` from each border of the tolerance, the upper first, and whether it is kept.
+
+    Both are needed to tell whether an interval crosses a border: the distance from the nearer border alone hardly
+    changes if the numbers lie on both sides of the reference.
+
+    >>> borders("absolute", 15, 95, 100)
+    [(20, True), (10, True)]
+    """
+    far, slack = room(measure, size, reference), SLACK * max(abs(obtained), abs(reference))
+    return [(far - beyond, beyond <= far + slack) for beyond in (obtained - reference, reference - obtained)]
+
+
 def within(measure, size, obtained, reference):
     """Tell whether `obtained` is within the tolerance of `reference`, inclusive."""
-    return abs(obtained - reference) <= room(measure, size, reference) + SLACK * max(abs(obtained), abs(reference))
+    return all(kept for _, kept in borders(measure, size, obtained, reference))
 
 
 def signed(found):

@@ -46,6 +46,7 @@ def value(recorder, ms):
         (11.8, 0.2, "direction"),
         (11.8, 0.0, "direction"),
         (10.0, 9.0, "tie"),
+        (10.5, 1.2, "tie"),  # the interval lies on both sides of the published number, and crosses one edge
         (-1.0, 0.5, "not_reproduced"),
         (0.5, 0.7, "not_reproduced"),  # above zero, but not beyond the noise
     ],
@@ -225,6 +226,25 @@ def test_an_order_is_judged_on_the_paired_differences_of_the_seeds(apart, sample
     given = {"x_t": means} | ({"x_t_by_seed": pd.concat(both)} if samples else {})
     row = judge([entry("x.one", "ordering", [["a"], ["b"]])], {"x": study}, given).iloc[0]
     assert row["verdict"] == expected
+
+
+@pytest.mark.parametrize(
+    ("kind", "published", "record", "more"),
+    [
+        ("value", 10, lambda r, ms: r.value("x.one", ms[0]), {}),
+        ("equivalence", ["a", "b"], lambda r, ms: r.equal("x.one", ms[0], 10.0), {}),
+        ("ordering", [["a", "b"]], lambda r, ms: r.order("x.one", {"a": ms[0], "b": ms[1]}), {"tie": True}),
+    ],
+)
+def test_seeds_outside_both_edges_of_a_tolerance_make_a_tie(kind, published, record, more):
+    """The numbers of both seeds are equally far from the middle, so their distances from it do not differ."""
+    each = [pd.DataFrame({"at": [0, 1], "ms": [ms, 20 - ms], "count": 1.0, "seed": ms}) for ms in (7.0, 13.0)]
+    study = SimpleNamespace(
+        TABLES={"t": Table(("at",), ("ms", "count"), cross(at=(0, 1)), by_seed=True)},
+        claims=lambda recorder, tables: record(recorder, tables["t"].ms),
+    )
+    given = {"x_t": table([10.0, 10.0], [half_width(18**0.5, 2)] * 2, seeds=2), "x_t_by_seed": pd.concat(each)}
+    assert judge([entry("x.one", kind, published, **more)], {"x": study}, given).iloc[0]["verdict"] == "tie"
 
 
 @pytest.mark.parametrize("seeds", [[], [7]])
