@@ -56,12 +56,16 @@ def disagreement(table):
         colour = MEAN if cell.mean_differs else P99 if cell.p99_differs else "white"
         axis.barh(y, 0.94, left=x - 0.47, height=0.86, color=colour, edgecolor=GREY, linewidth=0.3)
         if cell.mean_differs:
-            axis.text(x, y, f"{cell.slower_pct:.2g}", ha="center", va="center", fontsize=7, color=INK)
+            axis.text(x, y, f"{cell.slower_pct:.2g} %", ha="center", va="center", fontsize=7, color=INK)
     share = 100 * table.groupby("device", sort=False)[["mean_differs", "p99_differs"]].mean()
     names = [f"{device}\n{share.mean_differs[device]:.0f} % / {share.p99_differs[device]:.0f} %" for device in devices]
     axis.set_xticks(range(len(devices)), names)
     axis.set_yticks(range(len(rows)), [f"{trace}, {pct:g} %" for trace, pct in rows])
-    axis.set(xlim=(-0.5, len(devices) - 0.5), ylim=(len(rows) - 0.5, -0.5), xlabel="Device; share by mean / p99")
+    axis.set(
+        xlim=(-0.5, len(devices) - 0.5),
+        ylim=(len(rows) - 0.5, -0.5),
+        xlabel="Device; share of the cells by mean / by p99",
+    )
     axis.grid(visible=False)
     axis.tick_params(length=0)
     axis.set_ylabel("Trace and cache size, % of its blocks")

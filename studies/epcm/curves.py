@@ -35,7 +35,8 @@ def surface(table):
     shown = [model for model in ("last_successor", "pcm", "epcm", "foresight") if model in set(table["model"])]
     starts = (table["head_start_s"].min(), table["head_start_s"].max())
     trainings = sorted(table["training"].unique())
-    for axis, grid, (column, words) in zip(curves, grids, columns.items(), strict=True):
+    scales = ("Blues", "Blues_r")  # darker is better in both
+    for axis, grid, (column, words), shades in zip(curves, grids, columns.items(), scales, strict=True):
         for model in shown:
             _, colour, _, marker = MODELS[model]
             for start, line in zip(starts, ("-", "--"), strict=True):
@@ -46,13 +47,13 @@ def surface(table):
         axis.set_xlabel("Training runs")
         axis.set_ylabel(words)
         cells = table[table["model"] == "epcm"].pivot_table(index="head_start_s", columns="training", values=column)
-        image = grid.imshow(cells, origin="lower", aspect="auto", cmap="Blues")
+        image = grid.imshow(cells, origin="lower", aspect="auto", cmap=shades)
         grid.grid(False)
         grid.set_xticks(range(cells.shape[1]), cells.columns, fontsize=7)
         grid.set_yticks(range(cells.shape[0]), [f"{start:g}" for start in cells.index], fontsize=7)
         grid.set_xlabel("Training runs")
         grid.set_ylabel("Head start (s)")
-        figure.colorbar(image, ax=grid).set_label(f"EPCM: {words}")
+        figure.colorbar(image, ax=grid).set_label(f"EPCM: {words}, darker is better")
     marks = [Line2D([], [], color=MODELS[m][1], marker=MODELS[m][3], label=MODELS[m][0]) for m in shown]
     marks.append(Line2D([], [], color=INK, linestyle="--", label=f"{starts[1]:g} s of head start"))
     return legend_above(figure, marks)

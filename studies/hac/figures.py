@@ -346,7 +346,7 @@ def sensitivity(costs, algorithm):
         ``parameter, value, traversal, replacement_pct, conversion_pct``; parameter ``none`` is the study's own.
     """
     columns = ("replacement_pct", "conversion_pct")
-    lines = [{**look, "linestyle": "-", "linewidth": 0.8} for look in SERIES[: len(columns)]]
+    lines = [{**look, "linestyle": "-", "linewidth": 0.8} for look in SERIES[1:3]]  # colours of `_PARTS`
     need(costs, ["parameter", "value", "traversal", *columns], "cost_sensitivity")
     need(algorithm, ["parameter", "value", "traversal", *columns], "sensitivity")
     figure, axes = new_panels(PAGE, 4.2, 2)

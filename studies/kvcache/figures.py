@@ -113,16 +113,21 @@ def prefixes(table):
     sizes = sorted(set(whole["cache_tokens"]))
     sizes = [sizes[round(place * (len(sizes) - 1))] for place in (1 / 3, 2 / 3)]
     order = whole[whole["cache_tokens"] == sizes[0]].sort_values("prefix_block_pct")["policy"].tolist()
-    figure, panels = new_panels(PAGE, 0.7 + 0.14 * len(order), 2, sharey=True)
+    figure, panels = new_panels(PAGE, 0.9 + 0.14 * len(order), 2, sharey=True)
+    dot = {"color": "#004c8c", "marker": "o", "linestyle": ""}
+    looks = {
+        "block_hit_pct": {**dot, "markerfacecolor": "white", "markersize": 4, "label": "all hits"},
+        "prefix_block_pct": {**dot, "markersize": 3, "label": "hits in contiguous prefixes"},
+    }
     for axes, size in zip(panels, sizes, strict=True):
         rows = whole[whole["cache_tokens"] == size].set_index("policy").loc[order]
         places = np.arange(len(order))
         axes.hlines(places, rows["prefix_block_pct"], rows["block_hit_pct"], color=GREY, linewidth=0.8)
-        axes.plot(rows["block_hit_pct"], places, "o", color="white", markeredgecolor="#004c8c", markersize=4)
-        axes.plot(rows["prefix_block_pct"], places, "o", color="#004c8c", markersize=3)
-        axes.set(title=f"{_tokens(size)} tokens", xlabel="Block references (%)", xlim=(0, None))
+        for column, look in looks.items():
+            axes.plot(rows[column], places, **look)
+        axes.set(title=f"{_tokens(size)} tokens", xlabel="Hits (% of the block references)", xlim=(0, None))
         axes.set_yticks(places, [policy_name(policy) for policy in order])
-    return figure
+    return legend_above(figure, [Line2D([], [], **look) for look in looks.values()])
 
 
 @drawn_from("first_tokens", "policy", "second_tokens", "part", "kind", "prefill_s", "load_s", "ttft_s")

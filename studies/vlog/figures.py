@@ -75,6 +75,15 @@ _BARS = [  # the four systems
     {"facecolor": "#d4e3f0", "edgecolor": "#004c8c", "hatch": "\\\\\\\\"},
     {"facecolor": "#004c8c", "edgecolor": "#004c8c"},
 ]
+_SYSTEM_LINES = {  # in the colours of the bars: hollow marks for a regular disk, filled ones for the virtual log
+    system: {
+        "color": bar["edgecolor"],
+        "marker": "s" if system[0] == "ufs" else "^",
+        "linestyle": "--" if system[1] == "regular" else "-",
+        "markerfacecolor": "white" if system[1] == "regular" else bar["facecolor"],
+    }
+    for system, bar in zip(SYSTEMS, _BARS, strict=True)
+}
 
 
 def platform_name(label):
@@ -290,7 +299,11 @@ def _bars(table, column, label, log=False):
     ):
         if (platform, *system, phase) in got.index:
             x, look = i - 0.4 + (j + 0.5) * width, _BARS[list(SYSTEMS).index(system)]
-            axis.bar(x, got[(platform, *system, phase)], 0.92 * width, linewidth=0.4, **look)
+            value = got[(platform, *system, phase)]
+            if log:  # the length of a bar means nothing without a zero
+                axis.plot(x, value, linewidth=0.8, **_SYSTEM_LINES[system])
+            else:
+                axis.bar(x, value, 0.92 * width, linewidth=0.4, **look)
     for axis, platform in zip(axes, platforms, strict=True):
         axis.set_title(platform_name(platform))
         name_columns(axis, [phase.replace("_", "\n") for phase in phases])
@@ -298,7 +311,8 @@ def _bars(table, column, label, log=False):
             _log_axis(axis)
     axes[0].set_ylabel(label)
     patches = [Patch(label=SYSTEMS[system], linewidth=0.4, **_BARS[list(SYSTEMS).index(system)]) for system in systems]
-    return legend_above(figure, patches)
+    marks = [Line2D([], [], label=SYSTEMS[system], **_SYSTEM_LINES[system] | {"linestyle": ""}) for system in systems]
+    return legend_above(figure, marks if log else patches)
 
 
 @drawn_from("platform", "file_system", "disk", "utilisation_pct", "latency_ms")
@@ -315,8 +329,8 @@ def fig8(table):
     groups = list(table.groupby("platform", sort=False))
     figure, axes = new_panels(PAGE, 2.1, len(groups))
     for axis, (platform, part) in zip(axes, groups, strict=True):
-        for i, (system, line) in enumerate(part.groupby(["file_system", "disk"], sort=False)):
-            axis.plot(line["utilisation_pct"], line["latency_ms"], label=SYSTEMS[system], **_line(i))
+        for system, line in part.groupby(["file_system", "disk"], sort=False):
+            axis.plot(line["utilisation_pct"], line["latency_ms"], label=SYSTEMS[system], **_SYSTEM_LINES[system])
         axis.set(title=platform_name(platform), xlabel="Disk in use (%)", ylim=(0, None))
     axes[0].set_ylabel("Latency of a 4 KB update (ms)")
     return legend_above(figure, axes[0].get_lines())

@@ -196,6 +196,7 @@ def verdicts(summary):
     axis.set_xticks(range(len(columns)), [modules[study].NAME for study in columns])
     axis.set_yticks(range(len(rows)), [f"{year} {NAMES[device]}" for year, device in rows])
     axis.set(xlim=(-0.5, len(columns) - 0.5), ylim=(len(rows) - 0.5, -0.5))
+    axis.set(xlabel="Conclusion; in its cells, the lowest and the highest gain over the cases (%)")
     axis.grid(visible=False)
     axis.tick_params(length=0)
     shown = [word for word in VERDICTS if word != "saturated" or word in set(summary["verdict"])]
