@@ -15,6 +15,14 @@ $(error $(CURDIR): Snakemake takes braces in a path for a wildcard; move the che
 endif
 endif
 
+# $(call check,targets,VARIABLE,condition on $$v,what to give) refuses a value before one of the targets installs or builds anything.
+check = $(if $(filter $(1),$(MAKECMDGOALS)),$(if $(shell v='$($(2))'; { $(3); } 2>/dev/null && echo yes),,$(error $(2)=$($(2)): $(4))))
+SWITCH = case "$$v" in ""|yes|1|true|no|0|false) ;; *) exit 1;; esac
+IS_PORT = [ "$$v" -ge 0 ] && [ "$$v" -le 65535 ]
+on = $(filter yes 1 true,$(1))
+$(call check,reproduce supplement smoke site report verify,CORES,[ "$$v" = all ] || [ "$$v" -ge 1 ],give all or a number of cores: 1 or more)
+$(call check,reproduce supplement report verify,OFFLINE,$(SWITCH),give yes (fetch nothing) or no)
+
 # Agg draws figures without a display. Compiling packages to bytecode makes jobs start in a third of the time.
 export MPLBACKEND := Agg
 export UV_COMPILE_BYTECODE := 1
@@ -58,11 +66,11 @@ help:  ## list the targets
 
 RUN = $(BIN)/python workflow/scripts/reproduce.py --cores $(CORES)
 reproduce: build  ## make the papers' tables and figures, the claims and the paper in results/, from the raw traces; fetches registered traces unless OFFLINE=yes; resumes where it was stopped
-	$(RUN) $(if $(filter-out no,$(OFFLINE)),--offline)
+	$(RUN) $(if $(call on,$(OFFLINE)),--offline)
 	$(BIN)/python workflow/scripts/refresh_readme.py
 
 supplement: build  ## make what make reproduce makes, and also the sensitivities, scales and supplement
-	$(RUN) --supplement $(if $(filter-out no,$(OFFLINE)),--offline)
+	$(RUN) --supplement $(if $(call on,$(OFFLINE)),--offline)
 	$(BIN)/python workflow/scripts/refresh_readme.py
 
 cost:  ## write what the last full run cost on this machine into README.md and ARTIFACT.md
@@ -96,14 +104,17 @@ conformance: build $(VENV)/.test  ## test whether cache libraries have the polic
 	$(BIN)/python conformance/run.py --languages $(LANGUAGES)
 
 EXECUTIONS ?= 1000000
+$(call check,fuzz,EXECUTIONS,[ "$$v" -ge 1 ],give a number of executions: 1 or more)
 fuzz: build $(VENV)/.test  ## run every file reader on mutated inputs: make fuzz EXECUTIONS=1000000
 	$(BIN)/python tests/fuzz/fuzz.py --executions $(EXECUTIONS) --csv results/bench/fuzz.csv
 
 KILLS ?= 20
+$(call check,drill,KILLS,[ "$$v" -ge 0 ],give a number of kills: 0 or more)
 drill: build $(VENV)/.test  ## kill writers and a small run of the whole workflow at random moments, resume, and compare every byte: make drill KILLS=20
 	PYTHONPATH=tests $(BIN)/python tools/qa/drill.py --kills $(KILLS) --csv results/bench/drill.csv
 
 COUNT ?= 600
+$(call check,mutants,COUNT,[ "$$v" -ge 1 ],give a number of faults: 1 or more)
 mutants: build $(VENV)/.test  ## try deliberate faults, and count those that the nearest tests notice; resumes where it was stopped: make mutants COUNT=600
 	$(BIN)/python tools/qa/mutants.py --count $(COUNT) --csv results/bench/mutants.csv
 
@@ -146,6 +157,7 @@ bench-large: build $(VENV)/.test  ## measure time and memory of compiling, repla
 	  --figure results/bench/large.png
 
 LAB_PORT ?= 8888
+$(call check,lab,LAB_PORT,$(IS_PORT),give the number of a port: at most 65535)
 lab: build $(VENV)/.lab  ## start JupyterLab with the notebooks on http://127.0.0.1:8888 (LAB_PORT=…); running a notebook changes no file
 	@$(BIN)/python -c 'import socket; socket.socket().bind(("127.0.0.1", $(LAB_PORT)))' 2>/dev/null || \
 	  { echo "Port $(LAB_PORT) is taken: make lab LAB_PORT=$$(($(LAB_PORT) + 1))"; exit 1; }
@@ -173,6 +185,7 @@ site: build docs play $(VENV)/.lab  ## build the site of the archived results, i
 	  --with play=build/play
 
 PORT ?= 8000
+$(call check,site-serve,PORT,$(IS_PORT),give the number of a port: at most 65535)
 site-serve:  ## serve the site on http://127.0.0.1:8000 (PORT=…)
 	@test -f results/site/index.html || { echo "There is no site yet: make site"; exit 1; }
 	$(PYTHON) -m http.server --bind 127.0.0.1 --directory results/site $(PORT)
@@ -180,8 +193,9 @@ site-serve:  ## serve the site on http://127.0.0.1:8000 (PORT=…)
 archive: build  ## pack the results with checksums of all files (RO-Crate), in build/archive/misspenalty-results-<version>.zip
 	$(BIN)/python -m misspenalty_studies.common.reporting.archive write
 
+$(call check,verify,RERUN,$(SWITCH),give yes (reproduce the results first) or no)
 # Without an archive, it stops before it builds or runs anything.
-verify: $(if $(ARCHIVE),$(if $(shell test -f "$(ARCHIVE)" && echo yes),$(if $(filter-out no,$(RERUN)),reproduce,build)))  ## compare an archive file by file with this checkout; RERUN=yes reproduces the results first: make verify ARCHIVE=….zip
+verify: $(if $(ARCHIVE),$(if $(shell test -f "$(ARCHIVE)" && echo yes),$(if $(call on,$(RERUN)),reproduce,build)))  ## compare an archive file by file with this checkout; RERUN=yes reproduces the results first: make verify ARCHIVE=….zip
 	@test -n "$(ARCHIVE)" || { echo "Name the archive: make verify ARCHIVE=misspenalty-results-….zip"; exit 2; }
 	@test -f "$(ARCHIVE)" || { echo "There is no file $(ARCHIVE): name the archive, make verify ARCHIVE=misspenalty-results-….zip"; exit 2; }
 	$(BIN)/python -m misspenalty_studies.common.reporting.archive verify "$(ARCHIVE)"

@@ -43,9 +43,31 @@ def stand_in(path, script):
 
 
 def test_reproduce_fetches_unless_it_is_told_not_to():
-    for given, passed in (("", False), ("no", False), ("yes", True)):
+    for given, passed in (("", False), ("no", False), ("0", False), ("yes", True), ("1", True)):
         told = make(ROOT, "--dry-run", "reproduce", f"OFFLINE={given}").stdout
         assert "reproduce.py" in told and ("--offline" in told) == passed
+
+
+@pytest.mark.parametrize(
+    ("target", "given", "said"),
+    [
+        ("reproduce", "CORES=0", "give all or a number of cores: 1 or more"),
+        ("supplement", "CORES=-3", "give all or a number of cores: 1 or more"),
+        ("smoke", "CORES=abc", "give all or a number of cores: 1 or more"),
+        ("reproduce", "OFFLINE=maybe", "give yes (fetch nothing) or no"),
+        ("verify", "RERUN=maybe", "give yes (reproduce the results first) or no"),
+        ("drill", "KILLS=-1", "give a number of kills: 0 or more"),
+        ("mutants", "COUNT=0", "give a number of faults: 1 or more"),
+        ("fuzz", "EXECUTIONS=ten", "give a number of executions: 1 or more"),
+        ("lab", "LAB_PORT=abc", "give the number of a port: at most 65535"),
+        ("site-serve", "PORT=70000", "give the number of a port: at most 65535"),
+    ],
+)
+def test_impossible_values_are_refused_before_anything_is_installed(checkout, target, given, said):
+    done = make(checkout, target, given)
+    assert done.returncode == 2 and f"{given}: {said}" in done.stderr
+    assert not (checkout / ".venv").exists()
+    assert make(checkout, "help", given).returncode == 0  # other targets do not read the variable
 
 
 def test_every_target_is_explained(checkout):
