@@ -1,6 +1,10 @@
 """Test the parts of the drill on a workflow of two jobs: it accepts undamaged results and finds damaged ones."""
 
+import os
+import signal
+import subprocess
 import sys
+import time
 from pathlib import Path
 
 import drill
@@ -50,10 +54,38 @@ def test_a_killed_run_ends_with_the_same_bytes(folders):
 
 def test_a_kill_waits_for_its_number_of_jobs(folders):
     killed = folders[1]
-    drill.wait_for(process := drill.start(killed, 1), killed, 1, 0.0)
-    assert drill.kill(process)
+    with drill.started(killed, 1) as process:
+        drill.wait_for(process, killed, 1, 0.0)
+        assert drill.kill(process)
     assert drill.finished(killed) == ["first"]
     assert drill.under_way(killed) in ([], ["results/b.csv"])
+
+
+SMALL = """
+def digests(folder):
+    return {}
+def small_tree(folder):
+    (folder / "workflow" / "scripts").mkdir(parents=True)
+    (folder / "workflow" / "scripts" / "reproduce.py").write_text(%r)
+    return folder
+"""
+ENDLESS = "import os, sys, time; open(%r, 'w').write(f'{os.getpid()} '); time.sleep(100)"
+
+
+def test_a_stopped_drill_leaves_no_run_behind(tmp_path):
+    noted = tmp_path / "run"
+    (tmp_path / "small.py").write_text(SMALL % (ENDLESS % str(noted)))
+    command = [sys.executable, str(ROOT / "tools" / "qa" / "drill.py"), "--writers", "0"]
+    with subprocess.Popen(command, env=os.environ | {"PYTHONPATH": str(tmp_path), "TMPDIR": str(tmp_path)}) as process:
+        deadline = time.monotonic() + 60
+        while not (noted.exists() and noted.read_text().endswith(" ")):
+            assert time.monotonic() < deadline and process.poll() is None
+            time.sleep(0.02)
+        process.terminate()
+        assert process.wait(20) == 128 + signal.SIGTERM
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(noted.read_text()), 0)
+    assert list(tmp_path.glob("drill-*")) == []
 
 
 def test_killed_writers_leave_one_of_two_contents(tmp_path):

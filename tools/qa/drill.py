@@ -33,6 +33,7 @@ from small import digests, small_tree
 
 from misspenalty.io.files import write_csv
 from misspenalty.plotting.style import save_figure
+from misspenalty.signals import stop_at_signals
 from misspenalty.traces import Trace
 from misspenalty.traces.spc1 import Workload, write_spc
 
@@ -46,18 +47,24 @@ def targets_of(studies):
     return [f"{study}_{part}" for study in studies for part in ("tables", "figures")]
 
 
-def start(folder, cores, targets=()):
-    """Start or resume the run in `folder`, and append its output to ``drill.log`` there."""
+@contextlib.contextmanager
+def started(folder, cores, targets=()):
+    """Start or resume the run in `folder`, append its output to ``drill.log`` there, and kill it at the block's end."""
     with open(folder / "drill.log", "a") as log:
-        return subprocess.Popen(
+        process = subprocess.Popen(
             [*COMMAND, str(cores), *targets], cwd=folder, stdout=log, stderr=subprocess.STDOUT, start_new_session=True
         )
+    try:
+        yield process
+    finally:
+        kill(process)
 
 
 def finish(folder, cores, targets=()):
     """Start or resume the run and wait for its end; raise a RuntimeError with the end of the log if it fails."""
-    if start(folder, cores, targets).wait():
-        raise RuntimeError((folder / "drill.log").read_text()[-3000:])
+    with started(folder, cores, targets) as process:
+        if process.wait():
+            raise RuntimeError((folder / "drill.log").read_text()[-3000:])
 
 
 def kill(process):
@@ -146,10 +153,11 @@ def kill_often(folder, cores, kills, jobs, seconds, seed, known, targets=()):
     """
     moments, rows, had = random.Random(seed), [], {}
     for number, after in enumerate(sorted(moments.randrange(jobs) for _ in range(kills)), 1):
-        begun, process = time.monotonic(), start(folder, cores, targets)
-        wait_for(process, folder, after, moments.uniform(0, seconds))
-        if not kill(process):
-            break
+        begun = time.monotonic()
+        with started(folder, cores, targets) as process:
+            wait_for(process, folder, after, moments.uniform(0, seconds))
+            if not kill(process):
+                break
         done, making, hidden, now = finished(folder), under_way(folder), unfinished(folder), digests(folder)
         wrong, lost = damage(now, known, had, {*making, *hidden})
         row = {"kill": number, "what": "workflow", "after_s": round(time.monotonic() - begun, 1)}
@@ -216,9 +224,11 @@ def kill_writers(folder, kills, seconds, seed):
                         write(path, version)
                 finally:
                     os._exit(1)
-            time.sleep(wait)
-            os.kill(child, signal.SIGKILL)
-            os.waitpid(child, 0)
+            try:
+                time.sleep(wait)
+            finally:
+                os.kill(child, signal.SIGKILL)
+                os.waitpid(child, 0)
             row, found = {"kill": number, "what": name, "after_s": round(wait, 2)}, content(path)
             row |= {"wrong": int(found not in known), "bytes_lost": 0 if found in known else found[0] or 1}
             rows.append(row | {"unfinished": len(list(folder.glob(".*.partial*")))})
@@ -299,4 +309,5 @@ def main():
 
 
 if __name__ == "__main__":
+    stop_at_signals()  # the exception kills what the drill has started
     sys.exit(main())
