@@ -81,6 +81,11 @@ S3 = 'o mine [06/Feb/2019:00:00:38 +0000] 1.2.3.4 r id {} {} "GET /x HTTP/1.1" 2
         pytest.param(log(*((f"GET {rest}", "200 1") for rest in ("/ HTTP/1.0", "/ HTTP/1.0 ", "/ HTTP/V1.0", " /"))),
                      {}, "access_log", [0, 0, 0, 0], [0, 0, 0, 0], [0, SECOND, 2 * SECOND, 3 * SECOND], [1, 1, 1, 1],
                      id="blanks around a path, and an odd version, as in NASA's logs"),
+        pytest.param(log(("PUT /a HTTP/1.1", "201 0"), ("GET /a HTTP/1.1", "200 9"), ("PUT /a HTTP/1.1", "201 7")),
+                     {}, "access_log", [0, 0, 0], [1, 0, 1], [0, SECOND, 2 * SECOND], [9, 9, 9],
+                     id="the answer to a write is not its object"),
+        pytest.param(log(("GET /a HTTP/1.1", "200 9"), ("GET  ", "404 1"), ("GET ", "200 1")), {}, "access_log", [0],
+                     [0], [0], [9], id="requests without a path"),
         pytest.param(VHOST, {}, "access_log_vhost", [0, 1], [0, 0], [0, 0], [5, 6], id="one path on two hosts"),
         pytest.param(log(("GET /a HTTP/1.1", '200 5 "-" "x"'), host="::ffff:10.0.0.1"), {}, "access_log", [0], [0], [0],
                      [5], id="IPv6"),
@@ -96,6 +101,9 @@ S3 = 'o mine [06/Feb/2019:00:00:38 +0000] 1.2.3.4 r id {} {} "GET /x HTTP/1.1" 2
         pytest.param(S3.format("REST.GET.OBJECT", "a", 10, 99) + S3.format("REST.PUT.OBJECT", "b", "-", 7)
                      + S3.format("REST.HEAD.OBJECT", "a", "-", 99) + S3.format("REST.GET.OBJECT", "a", "-", "-"), {},
                      "s3_access_log", [0, 1, 0], [0, 1, 0], [0, 0, 0], [99, 7, 99], id="S3: sizes of objects"),
+        pytest.param("".join(S3.format(f"REST.{operation}", "a", "-", size) for operation, size in
+                             (("POST.UPLOADS", "-"), ("PUT.PART", 8), ("POST.UPLOAD", 11), ("GET.OBJECT", "-"))), {},
+                     "s3_access_log", [0, 0], [1, 0], [0, 0], [11, 11], id="S3: an upload in parts is one write"),
         pytest.param(S3.format("REST.COPY.OBJECT_GET", "a", "-", 99) + S3.format("REST.COPY.OBJECT", "b", "-", 99), {},
                      "s3_access_log", [0, 1], [0, 1], [0, 0], [99, 99], id="S3: a copy reads and writes"),
         pytest.param(f"#Version: 1.0\n#Fields: {CLOUDFRONT}\n" + "".join(

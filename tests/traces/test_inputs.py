@@ -9,6 +9,7 @@ import lzma
 import re
 import runpy
 import shutil
+import time
 from pathlib import Path
 
 import numpy as np
@@ -359,6 +360,21 @@ def test_a_return_within_a_line_is_refused_with_the_line_ends_that_are_read(open
         opened(text, columns="key=1")
     for ends in ("key\n1\r\n2\n", "key\r\n1\n2\r\n", "key\r1\r2\r"):
         assert opened(ends).ids.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("name", sorted(name for name, dialect in dialects().items() if dialect.table.pattern))
+@pytest.mark.parametrize("rest", ["", " x"])
+def test_python_matches_a_line_with_many_blanks_in_linear_time(name, rest):
+    """The page "Press play" matches with Python's `re`, which may try every way to divide the blanks."""
+    table, line = dialects()[name].table, dialects()[name].example.splitlines()[0]
+    patterns = [re.compile(f"(?m)^(?:{pattern})") for pattern in (f"(?:{table.pattern})\\s*$", table.skip) if pattern]
+    begun = time.process_time()
+    for place, sign in enumerate(line):
+        if sign == " " or sign == '"':
+            for pattern in patterns:
+                for end in (line[place:], ""):
+                    pattern.search(f"{line[:place]}{' ' * 1500}{end}{rest}\n")
+    assert time.process_time() - begun < 2
 
 
 def test_the_page_of_formats_is_fresh():

@@ -166,7 +166,8 @@ class Rows:
         if "repeat" in made and (never := int(np.count_nonzero(made["repeat"] == 0))):
             self.skipped[UNCOUNTED] = self.skipped.get(UNCOUNTED, 0) + never
         if STATUS in columns and {"block", "size"} <= made.keys():
-            made["size"][self._unsent(columns[STATUS][0])] = UNKNOWN
+            answered = False if codes is None else ~np.isin(codes, READING)  # an answer to a write is not its object
+            made["size"][self._unsent(columns[STATUS][0]) | answered] = UNKNOWN
         if found_nothing is not None:
             made["size"][found_nothing] = UNKNOWN
         if "size" in made:
