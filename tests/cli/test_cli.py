@@ -171,7 +171,7 @@ def test_policies_lists_parameters(capsys):
         (["curve", "{arc}", "--size", "4", "--sample", "2"], "sample is 2.0; expected a share"),
         (
             ["curve", "{arc}", "--size", "4", "--action", "Q"],
-            "format arc has no option 'action', did you mean 'operations'?; it has columns",
+            "format arc has no option 'action'; it has columns",
         ),
     ],
 )

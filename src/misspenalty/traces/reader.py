@@ -24,6 +24,7 @@ from misspenalty.traces import foreign
 from misspenalty.traces.compression import bare_name, compression, open_stream, read_some
 from misspenalty.traces.table import DEVICE_SHIFT, MOST_DEVICES, OPTIONS, SECTOR, SEPARATORS
 from misspenalty.traces.values import TextKeysError
+from misspenalty.traces.vocabulary import ACTION
 
 GROUP = "misspenalty.formats"  # group of entry points
 
@@ -85,7 +86,8 @@ class Format:
         """Raise a `ParameterError` if an option is not one of this format's."""
         for name in options:
             if name not in self.options:
-                meant = did_you_mean(name, [*self.options, "block_bytes", "most_references"])
+                spelt = name in (*OPTIONS, ACTION)  # an option of other formats
+                meant = "" if spelt else did_you_mean(name, [*self.options, "block_bytes", "most_references"])
                 raise ParameterError(
                     f"format {self.name} has no option {name!r}{meant}; it has {', '.join(self.options) or 'none'}"
                 )
