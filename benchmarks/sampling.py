@@ -3,7 +3,8 @@
 Every policy with a kernel runs on real traces, at a hundredth and a tenth of the distinct blocks, with eight samples of
 each size and rate. There is one row per trace, policy, size and rate: exact hit ratio, root mean square of the
 deviations, mean error bar, share of the deviations within two error bars (95 % if the bars are right), CPU time of the
-exact run relative to a sampled one, and the blocks that the sampled cache holds (below 100, an estimate is rough).
+exact run relative to a sampled one, and the blocks that the sampled cache holds (below 100, an estimate is rough; below
+20, `misspenalty` refuses, and there is no row).
 
     python benchmarks/sampling.py --csv out.csv
     python benchmarks/sampling.py --traces oltp --policies arc,lirs --rates 0.1
@@ -21,6 +22,7 @@ from misspenalty import hit_ratio_curve, open_trace, simulate
 from misspenalty.errors import MissPenaltyError
 from misspenalty.io.files import write_csv
 from misspenalty.policies import known_policies
+from misspenalty.replay.sampling import FEWEST
 
 FILES = {
     "oltp": TRACES / "arc" / "OLTP.lis.zst",
@@ -68,6 +70,12 @@ def compare(name, policies, rates):
             size = max(int(share * trace.blocks), 1)
             exact, seconds = timed(lambda policy=policy, size=size: simulate(trace, policy, size).hit_ratio)
             for rate in rates:
+                if rate <= 1 and size * rate < FEWEST:
+                    print(
+                        f"trace {name}  policy {policy}  cache_blocks {size}  rate {rate:g}: sample too small",
+                        flush=True,
+                    )
+                    continue
                 found = {"trace": name, **measure(trace, policy, size, rate, exact, seconds)}
                 print(
                     "  ".join(f"{k} {v:.4g}" if isinstance(v, float) else f"{v}" for k, v in found.items()), flush=True

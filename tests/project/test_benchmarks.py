@@ -106,6 +106,16 @@ def test_samples_that_cannot_be_compared_are_refused(part, tmp_path, monkeypatch
     assert message in f"{refused.value} {capsys.readouterr().err}"
 
 
+def test_samples_that_are_too_small_have_no_row(part, tmp_path, monkeypatch, capsys):
+    sampling = part("sampling")
+    (path := tmp_path / "mine.lis").write_text("".join(f"{block} 1 0 0\n" for block in [*range(2000)] * 2))
+    monkeypatch.setattr(sampling, "FILES", {"mine": path})
+    monkeypatch.setattr(sampling, "FORMATS", {"mine": "arc"})
+    found = [(row["cache_blocks"], row["rate"]) for row in sampling.compare("mine", ["lru"], [0.01, 0.1])]
+    assert found == [(200, 0.1)]
+    assert capsys.readouterr().out.count("sample too small") == 3
+
+
 def test_agreement_with_the_simulator_is_counted(part, shared_traces, capsys):
     pytest.importorskip("libcachesim")
     agreement = part("agreement")
