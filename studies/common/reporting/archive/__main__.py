@@ -61,6 +61,14 @@ def _write(options):
             path=Path(options.root) / changed[0],
             remedy="`make reproduce` makes it again",
         )
+    deleted = crate.git_commit(options.root) and crate.git(options.root, "ls-files", "--deleted", "results")
+    if deleted:
+        name = deleted.splitlines()[0]
+        raise InputError(
+            "is missing, although git has it",
+            path=Path(options.root) / name,
+            remedy=f"`git checkout {name}` brings it back",
+        )
     version = crate.read_citation(options.root)["version"]
     path = Path(options.out) / f"misspenalty-results-{version}.zip"
     number = crate.write_archive(path, options.root)

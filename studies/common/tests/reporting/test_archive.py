@@ -472,6 +472,20 @@ def test_the_commit_of_a_repository_around_the_checkout_is_not_taken_for_its_own
     assert own["revision"].startswith("swh:1:rev:") and own["directory"].startswith("swh:1:dir:")
 
 
+def test_a_result_that_git_has_may_not_be_missing(checkout, tmp_path, capsys):
+    (checkout / "results/mq/extra.csv").write_text("x\n1\n")  # a result that git does not have yet
+    for arguments in (("init", "-q"), ("add", "--force", "results/claims.csv", TABLE)):
+        subprocess.run(["git", "-C", str(checkout), *arguments], check=True, capture_output=True)
+    identity = ("-c", "user.name=a", "-c", "user.email=a@example.org")
+    subprocess.run(["git", "-C", str(checkout), *identity, "commit", "-q", "-m", "a"], check=True, capture_output=True)
+    write = ["--root", str(checkout), "write", "--out", str(tmp_path / "out")]
+    (checkout / "results/mq/extra.csv").unlink()
+    assert main(write) == 0
+    (checkout / TABLE).unlink()
+    assert main(write) == 2
+    assert f"{TABLE}: is missing, although git has it; `git checkout {TABLE}` brings it back" in capsys.readouterr().err
+
+
 def test_the_commit_is_compared_in_a_git_checkout(archive, checkout, monkeypatch):
     here = describe_code(checkout) | {"revision": "swh:1:rev:1", "directory": "swh:1:dir:1"}
     monkeypatch.setattr("misspenalty_studies.common.reporting.archive.crate.describe_code", lambda root: here)
