@@ -323,6 +323,18 @@ def test_the_help_of_every_command_fits_a_screen(monkeypatch):
     assert "--columns" not in helps["curve",] and "'misspenalty trace options'" in helps["curve",]
 
 
+def test_the_help_states_every_default():
+    """A switch that is off and an option that may be left out have no value to state."""
+    options = [
+        (*path, option.option_strings[0], option.help)
+        for path, command in commands(parser())
+        for option in command._actions
+        if option.option_strings and option.default not in (None, False, [], "==SUPPRESS==")
+    ]
+    assert len(options) > 20
+    assert [option for option in options if "default: " not in option[-1]] == []
+
+
 def test_options_of_raw_traces_are_explained_by_their_own_command(capsys, tmp_path):
     status, out, _ = run(capsys, "trace", "options", "--json")
     assert status == 0

@@ -173,7 +173,7 @@ def add_policy_options(command):
     command.add_argument("--policy", metavar="A,B,…", action=Joined, default="lru", help=help_)
     help_ = "a parameter, for the policies that have it; repeatable"
     command.add_argument("--set", metavar="NAME=VALUE", action="append", default=[], help=help_)
-    help_ = "warm-up, not counted: references, 20%%, 10m or a trace"
+    help_ = "not counted: references, 20%%, 10m, trace (default: 0)"
     command.add_argument("--warm-up", metavar="N", default="0", help=help_)
 
 

@@ -55,7 +55,7 @@ def add(commands):
         "--clients", type=whole_number, metavar="N", help="closed loop of N clients, each waiting for its request"
     )
     command.add_argument("--think", default="0us", metavar="TIME", help="think time between requests (default: 0us)")
-    command.add_argument("--speed", type=number, default=1.0, help="factor by which the trace's times are sped up")
+    command.add_argument("--speed", type=number, default=1.0, help="speed-up of the trace's times (default: 1)")
     command.add_argument("--interval", metavar="TIME", help="time between requests, instead of the trace's times")
     command.add_argument("--scheduler", help="order of a disk's queue: fcfs, sstf, look, clook, sptf (default: fcfs)")
     command.add_argument(

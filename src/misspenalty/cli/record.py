@@ -63,7 +63,7 @@ def _output(command, what):
         metavar="N",
         type=whole_number,
         default=16384,
-        help="pages in each processor's event buffer, a power of two",
+        help="pages in each processor's event buffer, a power of two (default: %(default)s)",
     )
 
 
