@@ -25,10 +25,15 @@ THOUSANDS = re.compile(r"\d{1,3}(\.000)+")
 TELLING = (
     (("size", "sectors", "count", "repeat"), "size",
      {"size", "sizes", "bytes", "length", "len", "nbytes", "sectors", "nsect", "nsectors", "nblocks", "nblks", "nblk",
-      "nlb"}),
+      "nlb", "nbyte", "sz", "datasize", "vsize", "osize"}),
     (("op", "write", "read", ACTION), "operation",
      {"rw", "rwbs", "iotype", "opcode", "optype", "operation", "iswrite", "isread", "readwrite"}),
 )  # fmt: skip
+# words of names of columns that may name devices, and words that may stand next to these
+DEVICES = {"disk", "device", "dev", "drive", "volume", "vol", "lun", "unit", "ssd", "hdd", "osd", "vdisk", "vm", "host",
+           "server", "node", "machine", "instance", "image", "rbd", "target", "namespace"}  # fmt: skip
+BESIDE = {"id", "no", "nr", "num", "number", "name", "index", "uuid", "logical", "physical", "virtual", "storage",
+          "client", "guest", "major", "minor"}  # fmt: skip
 STEPS = ("action", "event", "act")  # names of columns that say what happens to a request
 BLKTRACE = set("QGMIDCRXUSPTFBA")  # actions of blktrace
 Columns = Sequence[Sequence[str]]
@@ -82,6 +87,11 @@ def _doubts(table: Table, names: Sequence[str], roles: Roles, columns: Columns) 
             yield (
                 f"column {name} may say where a request ends, and no column says how long it is",
                 f"replace it with a length (size, sectors, count), or omit it: --columns ignore={name} (columns=…)",
+            )
+        if place not in used and _may_name_devices(name, names, roles):
+            yield (
+                f"column {name} may name devices, whose addresses would be mixed",
+                f"state it with --columns device={name} (columns=…), or leave it out with ignore={name}",
             )
         for known, what, words in TELLING:
             if place not in used and not roles.keys() & set(known) and words & _words(name):
@@ -157,6 +167,14 @@ def _may_be_sectors(table: Table, names: Sequence[str], roles: Roles, columns: C
     if "".join(filter(str.isalnum, name.lower())) not in NUMBERED or size.startswith(OF_OBJECTS):
         return False
     return all(value.strip().isdecimal() for value in columns[roles["block"][0]])
+
+
+def _may_name_devices(name: str, names: Sequence[str], roles: Roles) -> bool:
+    """Return whether a column may name devices in a table that has addresses and no other column for devices."""
+    words, places = _words(name), roles.get("block", ())
+    addresses = roles.keys() & {"offset", "sector"} or any(_is_neighbour(names[place]) for place in places)
+    known = roles.keys() & {"device", SPACE}
+    return bool(addresses and not known and words & DEVICES and words <= DEVICES | BESIDE)
 
 
 def _within_bytes(names: Sequence[str], roles: Roles) -> bool:
