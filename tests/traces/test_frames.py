@@ -224,6 +224,25 @@ def test_keys_and_devices_have_any_type_that_arrow_can_write_as_text():
     assert Trace.from_table(pa.table({"offset": [0, 0], "device": devices})).blocks == 2
 
 
+@pytest.mark.parametrize("kind", [pa.uuid(), pa.binary(16), pa.binary(), pa.large_binary(), pa.binary_view()], ids=str)
+def test_keys_and_devices_may_be_uuids_or_bytes(tmp_path, kind):
+    values = pa.array([b"\xff" * 16, b"b" * 16, b"\xff" * 16], kind)
+    keys = pa.table({"key": values})
+    pq.write_table(keys, tmp_path / "keys.parquet")
+    devices = pa.table({"device": values, "offset": [0, 0, 0]})
+    for trace in (Trace.from_table(keys), open_trace(tmp_path / "keys.parquet"), Trace.from_table(devices)):
+        assert trace.ids.tolist() == [0, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("first", "unit"), [(1_700_000_000, "s"), (1_700_000_000_000_000, "us"), (0, ""), (17 * 10**17, "")]
+)
+def test_a_note_says_when_whole_times_taken_as_ns_may_be_times_since_1970(first, unit):
+    trace = Trace.from_table({"key": [1, 2], "time": [first, first + 1]})
+    asked = (f"times taken as ns; are they in {unit}? (time_unit={unit})",) if unit else ()
+    assert (trace.time.tolist(), trace.reading.notes) == ([0, 1], asked)
+
+
 def test_a_reading_counts_what_was_sorted_and_which_sizes_changed(opened):
     columns = {"key": [1, 2, 1], "time": [5, 3, 4], "size": [10, 20, 30]}
     read = opened("key,time,size\n1,5,10\n2,3,20\n1,4,30\n", order="time").reading
@@ -237,6 +256,7 @@ def test_a_named_index_is_a_column_unless_a_column_has_its_role(tmp_path):
     frame = pd.DataFrame({"key": ["a", "b"]}, index=when)
     frame.to_parquet(tmp_path / "same.parquet")
     assert Trace.from_table(frame).time.tolist() == open_trace(tmp_path / "same.parquet").time.tolist() == [0, DAY]
+    assert Trace.from_table(frame.rename_axis(index=None)).time.tolist() == [0, DAY]
     levels = pd.MultiIndex.from_tuples([("a", "R"), ("b", "W")], names=["key", "op"])
     assert Trace.from_table(pd.DataFrame(index=levels)).write.tolist() == [False, True]
     numbered = pd.DataFrame({"key": [7, 8], "time_ms": [0, 1]}, index=pd.Index([5, 6], name="id"))

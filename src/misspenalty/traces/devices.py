@@ -59,7 +59,7 @@ def _numbered(column: pa.Array) -> tuple[np.ndarray, list[tuple[str, ...]]]:
     # Arrow cannot encode decimals of 32 or 64 bits.
     coded = pc.dictionary_encode(column.cast(pa.string()) if pa.types.is_decimal(column.type) else column)
     known = coded.dictionary
-    names = texts(known if is_text(known) else known.cast(pa.string()))
+    names = texts(known if is_text(known) or pa.types.is_binary(known.type) else known.cast(pa.string()))
     return _indices(coded), [(name.strip(),) for name in names]
 
 

@@ -23,7 +23,7 @@ from misspenalty.traces.reading import Reading, check_heeded
 from misspenalty.traces.rows import Rows, check_lifetimes, remedy_of
 from misspenalty.traces.source import Source, expand
 from misspenalty.traces.table import OF_TEXT, Table
-from misspenalty.traces.time_units import compact_date, epoch_unit, stated_unit
+from misspenalty.traces.time_units import compact_date, epoch_unit, stated_unit, unit_since_epoch
 from misspenalty.traces.unknown_sizes import UNKNOWN, filled, notes_never
 from misspenalty.traces.values import TextKeysError, is_text
 from misspenalty.traces.vocabulary import EXCLUSIVE, PLACES, TIMES, Roles, meaning
@@ -76,7 +76,7 @@ def _check_types(first: pa.Table, used: Sequence[str], path: Path | None) -> Non
     for name in used:
         kind = first.schema.field(name).type
         single = not (pa.types.is_nested(kind) or pa.types.is_run_end_encoded(kind) or pa.types.is_interval(kind))
-        if not single or isinstance(kind, pa.BaseExtensionType):
+        if not single or (isinstance(kind, pa.BaseExtensionType) and kind.extension_name != "arrow.uuid"):
             raise InputError(f"column {name} is of type {kind}", path=path, expected="numbers, text, dates or times")
 
 
@@ -111,7 +111,9 @@ def _timed(table: Table, roles: Roles, first: pa.Table, usual: str, path: Path |
         float(time).is_integer() for time in column.drop_null().to_pylist()
     )
     if usual and not date and not fractional:
-        return dataclasses.replace(table, time_unit=usual), ()
+        other = unit_since_epoch(int(value), usual) if isinstance(value, numbers.Real) else None
+        doubt = f"times taken as {usual}; are they in {other}? (time_unit={other})"
+        return dataclasses.replace(table, time_unit=usual), (doubt,) if other not in (None, usual) else ()
     unit = date or epoch_unit(float(value) if isinstance(value, numbers.Real | decimal.Decimal) else 0.0)
     return dataclasses.replace(table, time_unit=unit), (f"times taken as {unit} (--time-unit)",)
 
@@ -126,7 +128,7 @@ def _requests(
     before = 0
     places = sorted({place for each in roles.values() for place in each})
     for batch in batches([names[place] for place in places]):
-        columns = {role: [batch[names[place]] for place in each] for role, each in roles.items()}
+        columns = {role: [_bytes_alike(batch[names[place]]) for place in each] for role, each in roles.items()}
 
         def fault(
             row: int, role: str, place: int, what: str, before: int = before, batch: pa.RecordBatch = batch
@@ -139,6 +141,14 @@ def _requests(
 
         yield from rows.requests(columns, fault)
         before += len(batch)
+
+
+def _bytes_alike(column: pa.Array) -> pa.Array:
+    """Return a column of UUIDs, or of bytes in another layout, as plain bytes; any other column as it is."""
+    column = column.storage if isinstance(column, pa.ExtensionArray) else column
+    kind = column.type
+    layouts = pa.types.is_fixed_size_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_binary_view(kind)
+    return column.cast(pa.binary()) if layouts else column
 
 
 def as_arrow(source: Any, named: Collection[str] = ()) -> pa.Table:
@@ -202,7 +212,8 @@ def _of_pandas(frame: Any, named: Collection[str]) -> pa.Table:
     """Return a pandas frame, or a Series with a name, as an Arrow table.
 
     A level of the index with a name is a column unless a column has its name or role, and in any case if it is among
-    the names in `named`. One that Arrow cannot hold is left out if its name implies no role.
+    the names in `named`. One that Arrow cannot hold is left out if its name implies no role. A level of moments without
+    a name is called ``time``.
     """
     if not hasattr(frame, "columns") and getattr(frame, "name", None) is not None:
         frame = frame.to_frame()
@@ -214,6 +225,8 @@ def _of_pandas(frame: Any, named: Collection[str]) -> pa.Table:
     columns = dict(zip(made.column_names, made.columns, strict=True))
     taken = {_kind(name) for name in columns}
     for place, name in enumerate(frame.index.names):
+        moments = getattr(frame.index.get_level_values(place).dtype, "kind", "") == "M"
+        name = "time" if name is None and moments else name
         new = name is not None and str(name) not in columns
         if new and (str(name) in named or _kind(str(name)) not in taken):
             try:

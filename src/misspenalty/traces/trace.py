@@ -174,7 +174,7 @@ class Trace:
         table : DataFrame, Series, pyarrow.Table, RecordBatch, dict or array of records
             A pandas or polars frame, a pandas Series with a name, an Arrow table, a dict of columns, or a NumPy array
             with fields. Keys may be numbers or text. A named level of a pandas index is a column, too, unless a column
-            has its name or role.
+            has its name or role; one of dates without a name is called ``time``.
         columns : dict or str, optional
             Column of each role, ``{"block": "key"}`` or ``"block=key"``, with the roles of
             `misspenalty.traces.vocabulary`; other columns have the roles that their names imply, as in a file.
