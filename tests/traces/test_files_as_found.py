@@ -188,6 +188,11 @@ S3 = 'o mine [06/Feb/2019:00:00:38 +0000] 1.2.3.4 r id {} {} "GET /x HTTP/1.1" 2
                      [0, 2 * SECOND], [10, 10], id="libCacheSim's fields"),
         pytest.param("time,key\n00:00:01.5,7\n00:00:03,7\n", {}, "csv", [0, 0], None, [0, 3 * SECOND // 2],
                      None, id="times of day"),
+        pytest.param("8,0 1 1 0.0 5 Q ZA 8 + 8 [p]\n8,0 1 2 0.5 5 Q ZR 8 + 8 [p]\n8,0 1 3 1.0 5 Q WSU 8 + 8 [p]\n", {},
+                     "blkparse", [0, 0], [1, 1], [0, SECOND], None, id="blkparse: appends to zones, atomic writes"),
+        pytest.param(" a-1 [000] 1.5: block_rq_issue: 8,0 ZA 4096 () 8 + 8 be [a]\n"
+                     " a-1 [000] 2.5: block_rq_issue: 8,0 ZR 0 () 8 + 8 be [a]\n", {}, "ftrace", [0], [1], [0], None,
+                     id="ftrace: appends to zones"),
         pytest.param(COMPLETED, {"action": "block_rq_complete"}, "ftrace", [0], [0], [0], None,
                      id="ftrace: a flush completes as a write of no sectors"),
         pytest.param(BIOSNOOP.format("") + "0.1  x  3  sda  R  2048  4096  0.5\n0.2  x  3  sda  FWS  0  0  0.5\n"
