@@ -1,5 +1,6 @@
 """``misspenalty disk`` gives the library's results, and refuses wrong arguments, requests and descriptions."""
 
+import gzip
 import json
 
 import pytest
@@ -105,6 +106,24 @@ def test_wrong_lines_are_named(capsys, tmp_path, line):
         read_requests(path)
     status, out, err = run(capsys, "replay", "hp97560", str(path))
     assert status == 2 and not out and "Traceback" not in err
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"\xef\xbb\xbfR x 76 16 1e4 5\r\nW y 80 1 1500 0", b"R x 76 16 1e4 5\rW y 80 1 1500 0\r",
+     gzip.compress(b"R x 76 16 1e4 5\n") + gzip.compress(b"\n# more\nW y 80 1 1500 0\n")],
+    ids=["byte order mark", "old line ends", "gzip"],
+)  # fmt: skip
+def test_requests_are_read_as_traces_are(tmp_path, content):
+    (path := tmp_path / "requests.txt").write_bytes(content)
+    read = read_requests(path)
+    assert (read.lbn.tolist(), read.write.tolist(), read.measured.tolist()) == ([76, 80], [0, 1], [10, 1.5])
+
+
+def test_requests_in_another_encoding_are_refused(tmp_path):
+    (path := tmp_path / "requests.txt").write_bytes("R x 76 16 1e4 5\n".encode("utf-16"))
+    with pytest.raises(InputError, match=r"requests.txt: is written in UTF-16.*save it as UTF-8"):
+        read_requests(path)
 
 
 def test_a_long_line_is_shown_by_its_beginning(tmp_path):

@@ -388,6 +388,11 @@ def test_an_error_names_the_line_of_the_wrong_word(tmp_path, text, line, found):
         parameter_file.read(path)
 
 
+def test_a_parameter_file_may_begin_with_a_byte_order_mark(tmp_path):
+    (path := tmp_path / "mine.parv").write_bytes(b"\xef\xbb\xbfa b {\r\n c = 1\r\n}")
+    assert [(block.type, block.name, dict(block)) for block in parameter_file.read(path)[0]] == [("a", "b", {"c": 1})]
+
+
 def test_a_slip_that_is_listed_twice_is_one():
     geometry = copy.deepcopy(disks.load("hp97560").data["geometry"])
     geometry["sparing"]["scheme"] = "track"

@@ -18,6 +18,7 @@ BOMB = "a0: &a0 [x]\n" + "".join(f"a{i + 1}: &a{i + 1} [{', '.join([f'*a{i}'] * 
     (BOMB, "its aliases expand to more than 1000000 values"),
     (f"heads: {{{BOMB.strip().replace(chr(10), ', ')}}}", "its aliases expand to more than 1000000 values"),
     ("a: [1\nb: 2\n", "line 2: not YAML"),
+    ("a: 1\nb: {c: 2, d: 3, c: 2}\n", "line 2: not YAML: 'c' is given twice"),
     ("[" * 1_000_000, "nested too deeply"),
     ("- " * 100_000, "nested too deeply"),
     ("{a: " * 100_000, "nested too deeply"),
@@ -36,6 +37,8 @@ def test_aliases_are_read(tmp_path):
     path = tmp_path / "mine.yaml"
     path.write_text("a: &a {x: 1}\nb: *a\nc: &c [*a, *a]\nd: [*c, '* no alias']\n")
     assert read_yaml(path)["d"] == [[{"x": 1}, {"x": 1}], "* no alias"]
+    path.write_text("a: &a {x: 1, y: 2}\nb: {<<: *a, y: 3, 1: 4, '1': 5}\n")
+    assert read_yaml(path)["b"] == {"x": 1, "y": 3, 1: 4, "1": 5}
 
 
 def test_missing_files_and_files_that_are_not_text_are_refused(tmp_path):

@@ -6,9 +6,10 @@ import numpy as np
 
 from misspenalty.errors import InputError, ParameterError
 from misspenalty.traces.columns import same_columns, unmasked
+from misspenalty.traces.compression import check_path
+from misspenalty.traces.lines import chunks
+from misspenalty.traces.spool import spooled
 
-MOST_BYTES = 4 << 30
-MOST_LINE = 1 << 20  # bytes that are read of a line; a device such as /dev/zero has no end of line
 LARGEST = 2**53  # a float holds every whole number up to here
 TYPES = {"lbn": np.int64, "count": np.int32, "write": np.uint8, "delay": np.int64}  # as the kernels take them
 FIELDS = "R|W any-word lbn blocks service-us delay-us"
@@ -155,25 +156,18 @@ def read_requests(path):
 
     A line holds ``R|W action lbn blocks service_us delay_us``: the action is any word (what the drive's buffer did, if
     known), the service time was measured, and the next request was issued ``delay_us`` after this one completed. This
-    is the format of DiskSim's validation traces. Blank lines and lines that begin with ``#`` are skipped.
+    is the format of DiskSim's validation traces. Blank lines and lines that begin with ``#`` are skipped. The file may
+    be compressed, and ``-`` is standard input, as for a trace.
 
     Raises
     ------
     InputError
-        The file is missing, empty, too large or not text, or a line is wrong.
+        The file is missing, empty or not text, or a line is wrong.
     """
     lbn, count, write, delay, measured = [], [], [], [], []
-    read = 0  # bytes
-    try:
-        with open(path, "rb") as lines:
-            size = 0
-            if lines.seekable():  # a pipe is not
-                size = lines.seek(0, 2)
-                lines.seek(0)
-            for number, line in enumerate(iter(lambda: lines.readline(MOST_LINE), b""), 1):
-                size = max(size, read := read + len(line))
-                if size > MOST_BYTES:
-                    raise InputError(f"more than {MOST_BYTES >> 30} GiB of requests", path=path)
+    with spooled(check_path(path)) as (file, _):
+        for text, before in chunks(file, FIELDS):
+            for number, line in enumerate(text.splitlines(), before + 1):
                 fields = line.split()
                 if not fields or fields[0].startswith(b"#"):
                     continue
@@ -184,8 +178,6 @@ def read_requests(path):
                     raise InputError(f"{shown!r}", path=path, line=number, expected=expected)
                 for column, value in zip((write, lbn, count, measured, delay), asked, strict=True):
                     column.append(value)
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", path=path) from error
     if not lbn:
         raise InputError("contains no requests", path=path, expected=FIELDS)
     return Requests(lbn, count, write, delay, np.array(measured))

@@ -7,9 +7,28 @@ import yaml
 
 from misspenalty.errors import InputError
 
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # PyYAML may lack the C loader, which is ten times as fast
 MOST_NODES = 1_000_000  # maximum number of values in a document after its aliases (*name) are expanded
 MAX_NESTING = 10_000  # a document with fewer brackets and shorter lines cannot exhaust the C loader's stack
+
+
+class _Unique:
+    """Refuse a mapping with two equal keys, of which PyYAML would take the last."""
+
+    def construct_mapping(self, node, deep=False):
+        keys = set()
+        for key, _ in node.value:
+            if (key.tag, str(key.value)) in keys:
+                raise yaml.constructor.ConstructorError(None, None, f"{key.value!r} is given twice", key.start_mark)
+            keys.add((key.tag, str(key.value)))
+        return super().construct_mapping(node, deep)
+
+
+class _SlowLoader(_Unique, yaml.SafeLoader):
+    pass
+
+
+class _Loader(_Unique, getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # the C loader is ten times as fast
+    pass
 
 
 def read_yaml(path, expected=None, remedy=None):
@@ -19,15 +38,15 @@ def read_yaml(path, expected=None, remedy=None):
     ------
     InputError
         The file is missing or cannot be opened or decoded (the message then gives `expected` and `remedy` as hints); or
-        it is not YAML, is nested too deeply, has aliases that expand to too many values, or has a value that cannot be
-        read.
+        it is not YAML, gives a key twice, is nested too deeply, has aliases that expand to too many values, or has a
+        value that cannot be read.
     """
     path = Path(path)
     if not (path.is_file() or path.is_fifo()):
         raise InputError("no such file", path=path, expected=expected, remedy=remedy)
     try:
         text = path.read_text(encoding="utf-8")
-        loader = _LOADER if _shallow(text) else yaml.SafeLoader
+        loader = _Loader if _shallow(text) else _SlowLoader
         if "*" in text and _written_out(text, loader) > MOST_NODES:
             raise InputError(
                 f"its aliases expand to more than {MOST_NODES} values", path=path, remedy="write the values out"

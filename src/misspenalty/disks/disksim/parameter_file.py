@@ -57,7 +57,7 @@ class _Parser:
         try:
             if self.path.stat().st_size > MOST_BYTES:
                 raise InputError(f"more than {MOST_BYTES >> 20} MiB; no parameter file is that large", path=path)
-            text = self.path.read_text(encoding="utf-8")
+            text = self.path.read_text(encoding="utf-8-sig")
         except OSError as error:
             raise InputError(f"cannot be read: {error.strerror}", path=path) from error
         except UnicodeDecodeError as error:
