@@ -27,6 +27,8 @@ def log(*requests, host="10.0.0.1"):
     return "".join(LOG.format(host, second, *request) for second, request in enumerate(requests))
 
 
+HOSTS = '1.2.3.4 {} - [30/Nov/2026:05:00:01 +0000] "GET /b HTTP/1.1" 200 5\n' * 3
+HOST = ("a.example", "b.example:8080", "-")
 VHOST = log(("GET /a HTTP/1.1", "200 5"), host="a.org:80 10.0.0.1") + log(
     ("GET /a HTTP/1.1", "200 6"), host="b.org:80 ::1"
 )
@@ -86,6 +88,14 @@ S3 = 'o mine [06/Feb/2019:00:00:38 +0000] 1.2.3.4 r id {} {} "GET /x HTTP/1.1" 2
                      id="the answer to a write is not its object"),
         pytest.param(log(("GET /a HTTP/1.1", "200 9"), ("GET  ", "404 1"), ("GET ", "200 1")), {}, "access_log", [0],
                      [0], [0], [9], id="requests without a path"),
+        pytest.param(HOSTS.format(*HOST), {}, "access_log_host", [0, 1, 2], [0] * 3, [0] * 3, [5] * 3,
+                     id="lighttpd: hosts in the second field"),
+        pytest.param(HOSTS.format(*"---"), {}, "access_log", [0, 0, 0], [0] * 3, [0] * 3, [5] * 3,
+                     id="no hosts in the second field"),
+        pytest.param(HOSTS.format("7.7.7.7", "7.7.7.7, 8.8.8.8", "-"), {}, "access_log", [0, 0, 0], [0] * 3, [0] * 3,
+                     [5] * 3, id="addresses of clients in the second field"),
+        pytest.param(HOSTS.format(*"---").replace("1.2.3.4", "a.example ::1", 1).replace("1.2.3.4", "b.example x.net"),
+                     {}, "access_log_vhost", [0, 1, 1], [0] * 3, [0] * 3, [5] * 3, id="virtual hosts without ports"),
         pytest.param(VHOST, {}, "access_log_vhost", [0, 1], [0, 0], [0, 0], [5, 6], id="one path on two hosts"),
         pytest.param(log(("GET /a HTTP/1.1", '200 5 "-" "x"'), host="::ffff:10.0.0.1"), {}, "access_log", [0], [0], [0],
                      [5], id="IPv6"),

@@ -51,6 +51,7 @@ KEYS = {
     "unknown_sizes": "what stands for an unknown size: blank, or zero (only in a read's last column of sizes)",
     "suffixes": "endings of file names by which a file is recognised even if its numbers could mean other things",
     "named": "whether users have to name the format (unless a suffix fits), as its lines could mean other things",
+    "some": "a regular expression that the beginning of some line has to match, if a pattern describes the lines",
     "zero": "columns that are 0 throughout",
     "steady": "columns that stay the same, or increase by 1 per line",
     "not_bytes": "columns that together have some value that is not a multiple of 512",
@@ -71,7 +72,7 @@ class Dialect:
     block_bytes : int
     kinds : tuple of str
         Regular expression of each column's values.
-    evidence : dict of str to list of str or bool
+    evidence : dict of str to list of str, str or bool
         What must hold for a file to be recognised: see `KEYS`.
     actions : tuple of str
         The actions from which the user chooses one, the default first.
@@ -141,7 +142,9 @@ class Dialect:
     def _matches(self, lines: list[str]) -> bool:
         pattern, skip = self.table.pattern, self.table.skip
         others = [line for line in lines if not re.fullmatch(pattern, line.rstrip())]
-        return len(others) < len(lines) and all(skip and re.match(skip, line) for line in others)
+        some = self.evidence.get("some", "")
+        fitting = len(others) < len(lines) and all(skip and re.match(skip, line) for line in others)
+        return fitting and any(re.match(some, line) for line in lines)
 
     def _is_header(self, first: list[str]) -> bool:
         has = self.evidence.get("header_has")
@@ -247,7 +250,7 @@ def load(path: Path) -> Dialect:
             what = f"fields of kind {' or '.join(whole)}" if whole else "fields"
             shown = f"{what} that are not optional: {', '.join(known) or 'none'}"
             raise InputError(f"{key} names {odd[0]!r}", path=path, expected=shown)
-    evidence = ("header_has", "suffixes", "named", *EVIDENCE)
+    evidence = ("header_has", "suffixes", "named", "some", *EVIDENCE)
     return Dialect(
         path.stem,
         str(entries["summary"]),
