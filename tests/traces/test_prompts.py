@@ -160,6 +160,12 @@ def test_times_since_1970_keep_their_digits(tmp_path):
     assert read_prompts(path).time.tolist() == [0, 333_000_000, 877_000_000]
 
 
+@pytest.mark.parametrize(("first", "unit"), [(1_700_000_000, "s"), (1_700_000_000_000, "ms"), (86_400_000, "ms")])
+def test_the_first_of_whole_times_tells_their_unit(tmp_path, first, unit):
+    read = read_prompts(write(tmp_path, line(first), line(first + 1)))
+    assert (read.unit, read.time.tolist()) == (unit, [0, {"s": 1_000_000_000, "ms": 1_000_000}[unit]])
+
+
 def test_seconds_and_a_given_size(tmp_path):
     path = write(tmp_path, line(0, 33, 1, [1, 2, 3]), line(1.5, 33, 1, [1, 2]))
     read = read_prompts(path, unit="s", block_tokens=16)

@@ -24,6 +24,7 @@ from misspenalty.traces.columns import same_columns, unmasked
 from misspenalty.traces.compression import check_path
 from misspenalty.traces.lines import chunks
 from misspenalty.traces.reader import LONGEST_TIME
+from misspenalty.traces.time_units import unit_since_epoch
 
 BLOCK_TOKENS = 512  # block size of the released traces
 KEYS = ("timestamp", "input_length", "output_length", "hash_ids")
@@ -180,7 +181,8 @@ def read_prompts(path: str | PathLike[str], unit: str | None = None, block_token
     path : path
         The file, compressed or not, as for `misspenalty.open_trace`.
     unit : {"ms", "s"}, optional
-        Unit of the timestamps; by default seconds if most of them have a fraction, otherwise milliseconds.
+        Unit of the timestamps; by default seconds if most of them have a fraction or the first is one since 1970,
+        otherwise milliseconds.
     block_tokens : int, optional
         Tokens per block; by default the ``block_size`` of the lines, or a size that fits the lengths of all prompts.
 
@@ -271,7 +273,8 @@ def read_prompts(path: str | PathLike[str], unit: str | None = None, block_token
             "has no timestamps", path=path, expected=f"times in {unit}", remedy="leave out --unit (unit=…)"
         )
     fractions = sum(time != int(time) for time in times) if timed else 0
-    unit = unit or ("s" if 2 * fractions > len(times) else "ms")
+    since_1970 = timed and unit_since_epoch(int(times[0]) * UNITS["ms"], "ms") == "s"
+    unit = unit or ("s" if since_1970 or 2 * fractions > len(times) else "ms")
     return Prompts(
         _since_first(times, unit, path) if timed else None,
         np.array(inputs, np.int64),

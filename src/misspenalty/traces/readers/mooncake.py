@@ -23,7 +23,7 @@ def read(path, block_bytes, block_tokens=None, unit=None):
     prompts = read_prompts(path, unit, whole_tokens(block_tokens))
     time = None if prompts.time is None else np.repeat(prompts.time, prompts.count)
     yield Requests(prompts.blocks, None, None, time)
-    few = unit is None and 0 < 2 * prompts.fractions <= len(prompts)
+    few = unit is None and prompts.unit == "ms" and 0 < 2 * prompts.fractions <= len(prompts)
     note = f"times taken as ms, although {prompts.fractions:,} of {len(prompts):,} have a fraction (--unit)"
     return Reading(time_unit=prompts.unit, prefixes=soundness(prompts), notes=(note,) if few else ())
 
@@ -61,7 +61,7 @@ register(
         BLOCK_TOKENS * TOKEN_BYTES,
         {
             "block_tokens": "tokens per block of prompts (default: as stated, or a size that explains the hashes)",
-            "unit": "unit of timestamps, ms or s (default: s if most have a fraction)",
+            "unit": "unit of timestamps, ms or s (default: s if most have a fraction or they count from 1970)",
         },
         block_bytes_of,
     )
