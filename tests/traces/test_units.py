@@ -341,6 +341,14 @@ def test_groups_of_a_pattern_have_names(opened, pattern):
         opened("1\n", pattern=pattern)
 
 
+def test_a_note_asks_whether_lengths_in_sectors_are_bytes(opened):
+    lines = "1538323200,6610407424,65536,0,1063\n1538323200,6610411520,4096,1,1063\n"
+    assert "all values of Size are multiples of 512; are they, and" in opened(lines, "tencent").reading.notes[0]
+    right = opened(lines, "tencent", size_unit="bytes", address_unit="bytes")
+    assert (len(right), right.reading.notes) == (17, ())
+    assert opened(lines.replace("4096", "8"), "tencent").reading.notes == ()
+
+
 @pytest.mark.parametrize(
     ("lines", "options", "message"),
     [

@@ -66,7 +66,7 @@ class Rows:
         self.earlier = self.unknown = self.empty = 0
         self.statuses: Counter[str] = Counter()  # of answers that may not be whole objects, by class
         self.began: int | None = None  # first time as it is written, ns
-        self.lengths: dict[str, tuple[int, int]] = {}  # role: values that are not whole sectors, all values
+        self.lengths: dict[str, tuple[int, int]] = {}  # role: values that are no multiples of 512, all values
         self.padded = False  # whether a key that is a number begins with a zero
         self.exponents = False  # whether a key that is a number is written with an exponent
         self.ends: set[str] = set()  # has "below" if a key is below 0, "beyond" if a key is above 2**63 - 1
@@ -239,7 +239,12 @@ class Rows:
                 asked = f"are they in {other}? (--time-unit {other})" if other else "--time-unit says another unit"
                 said.append(f"times are read in {unit}, so that they begin in the year {year}; {asked}")
         for role, (odd, all_) in self.lengths.items():
-            if 2 * odd > all_:
+            if not self.table.whole_sectors and self.table.example and all_ and not odd:
+                said.append(
+                    f"all values of {columns[role]} are multiples of {SECTOR}; are they, and the addresses, in bytes?"
+                    " (--size-unit bytes --address-unit bytes)"
+                )
+            elif self.table.whole_sectors and 2 * odd > all_:
                 option = "--size-unit" if role == "size" else "--address-unit"
                 said.append(
                     f"{odd:,} of {all_:,} values of {columns[role]} are not multiples of {SECTOR} bytes; are they in"
@@ -310,7 +315,9 @@ class Rows:
         numbers = values.sizes(column) if blanks else values.whole(column, hexadecimal=hexadecimal)
         chosen = self.table.address_unit if address else self.table.size_unit if role in ("size", "sectors") else None
         unit = chosen or UNITS[role]
-        if self.table.whole_sectors and role in ("offset", "size") and chosen is None:
+        in_bytes = self.table.whole_sectors and chosen is None
+        in_sectors = not self.table.whole_sectors and chosen == SECTOR
+        if (in_bytes and role in ("offset", "size")) or (in_sectors and role == "size"):
             odd, all_ = self.lengths.get(role, (0, 0))
             self.lengths[role] = (odd + int(np.count_nonzero(numbers % SECTOR)), all_ + len(numbers))
         if role == "offset" and unit == 1 and numbers.dtype == np.uint64 and not {"device", SPACE} & columns.keys():
