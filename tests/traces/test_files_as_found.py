@@ -241,6 +241,7 @@ def test_read_right(opened, content, options, format, ids, writes, times, sizes)
             "lengths of prompts; nothing says",
         ),
         ("Timestamp,Model,Request tokens,Response tokens\n5,ChatGPT,472,18\n", "lengths of prompts.*hash_ids"),
+        ("Timestamp,Session ID,Elapsed time,Model,Request tokens\n5,1,3,x,4\n", "lengths of prompts.*hash_ids"),
         ('{"messages":[{"role":"user","content":"hi"}]}\n', "texts of prompts; nothing says which prompts share"),
         ('[\n {"timestamp": 0, "hash_ids": [0]}\n]\n', "one JSON array; write an object per line: jq -c"),
         ('{"ts":1,"key":"a"}\n', "is JSON.*jq -r"),

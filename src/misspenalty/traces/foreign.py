@@ -66,7 +66,8 @@ TEXTS = (
     (r"^TIME\(ms\)\s+DISK\s+COMM", "what biosnoop.bt prints, without addresses", "use biosnoop of bcc"),
     (r"\A(\[pid +\d+\] |\d+ +)?([\d.:]+ )?(read|write|pread64|pwrite64|openat|open|lseek)\(.*\) += ",
      "what strace prints", CALLS),
-    (r"\A(?i:timestamp,(model,request tokens|contexttokens))", "a table of lengths of prompts", LENGTHS),
+    (r"\A(?i:timestamp,(session id,elapsed time,)?(model,request tokens|contexttokens))",
+     "a table of lengths of prompts", LENGTHS),
 )  # fmt: skip
 
 
