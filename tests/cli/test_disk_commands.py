@@ -225,6 +225,15 @@ def like(tmp_path, base, **changes):
     return disks.load(path)
 
 
+@pytest.mark.parametrize("base, key", [("hp97560", "mechanics.rmp"), ("hp97560", "name.x"), ("dc_p3700", "mechanics")])
+def test_a_source_of_nothing_that_the_drive_can_have_is_refused(tmp_path, base, key):
+    own = {"status": "stated", "source": "a data sheet"}
+    with pytest.raises(
+        InputError, match=rf"mine\.yaml: sources: a drive of kind \w+ has no '{key}'.*; expected one of"
+    ):
+        like(tmp_path, base, sources={key: own})
+
+
 def test_a_source_replaces_the_whole_source_of_the_drive_that_is_like_it(tmp_path):
     """The value is no longer derived by a decision, so it stays when values are read as DiskSim does."""
     own = {"status": "measured", "source": "our bench"}

@@ -6,6 +6,7 @@ import re
 from functools import cache
 from math import isfinite
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -199,7 +200,7 @@ def _file(name):
     return own if own.is_file() else _installed().get(name, own)
 
 
-def names(kind=None):
+def names(kind: str | None = None) -> list[str]:
     """Return the names of all installed drives, or of those of one kind, ``disk`` or ``flash``.
 
     Raises
@@ -220,7 +221,7 @@ def files(name):
     return [f"{name}.yaml", *(files(data["like"]) if "like" in data else [SCHEMAS[data.get("kind", "disk")]])]
 
 
-def load(name_or_path, kind=None):
+def load(name_or_path: str | os.PathLike[str], kind: str | None = None) -> Any:
     """Load a drive's description, by name (see `names`) or from a YAML file.
 
     Parameters
@@ -275,6 +276,7 @@ def _packaged(name):
 def _read(path, above=()):
     """Read a description; `above` are the paths of the descriptions that are like it."""
     data = read_yaml(path, expected="a drive's description")
+    own_sources = data.get("sources") if isinstance(data, dict) else None
     if isinstance(data, dict) and "like" in data:
         if not isinstance(data["like"], str) or data["like"] not in names():
             raise InputError(f"like: {data['like']!r} is not an installed drive", path=path)
@@ -286,7 +288,32 @@ def _read(path, above=()):
         del data["like"]
         data = _merged(_read(base, (*above, path)).data, own | data)
     data = check(data, path)
+    _check_sources(own_sources or (), data, path)
     return KINDS[data["kind"]](data, path)
+
+
+def _check_sources(keys, data, path):
+    """Raise an `InputError` if one of these keys of ``sources`` names nothing that such a description can have."""
+    schema = _schema(data["kind"])
+    for key in map(str, keys):
+        parts = key.split(".")
+        if not _has(data, parts) and not _has(schema, [each for part in parts for each in ("properties", part)]):
+            sections = [part for part in data if isinstance(data[part], dict) and part != "sources"]
+            known = [*sections, *(f"{part}.{value}" for part in sections for value in data[part])]
+            raise InputError(
+                f"sources: a drive of kind {data['kind']} has no {key!r}{did_you_mean(key, known)}",
+                path=path,
+                expected=f"one of the sections {', '.join(sections)}, or section.value",
+            )
+
+
+def _has(tree, parts):
+    """Return whether nested dicts have a value under these keys, each below the one before."""
+    for part in parts:
+        if not isinstance(tree, dict) or part not in tree:
+            return False
+        tree = tree[part]
+    return True
 
 
 def _merged(base, changes):
