@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from misspenalty import ParameterError, hit_ratio_curve, simulate
+from misspenalty import ParameterError, byte_hit_ratio_curve, hit_ratio_curve, penalty, simulate
 from misspenalty.policies import Definition, find_policy, known_policies
 from misspenalty.policies._opt import Claims
 from misspenalty.policies.registry import Parameter
@@ -322,6 +322,19 @@ def test_impossible_values_are_named(name, parameter):
 def test_unknown_parameters_are_named(name):
     with pytest.raises(ParameterError, match=f"{name} has no parameter 'sise'; it has "):
         find_policy(name).check({"sise": 1})
+
+
+@pytest.mark.parametrize(
+    ("function", "wrong", "right"),
+    [(simulate, "prefetcher", "prefetch"), (hit_ratio_curve, "warmup", "warm_up"), (penalty, "client", "clients"),
+     (byte_hit_ratio_curve, "thread", "threads")],
+)  # fmt: skip
+def test_an_argument_that_is_not_one_of_the_function_is_suggested_as_it_is_spelt(function, wrong, right):
+    device = ["5ms"] if function is penalty else []
+    with pytest.raises(
+        ParameterError, match=rf"lru has no parameter '{wrong}'.*, did you mean '{right}'\?; it has none"
+    ):
+        function([1, 2, 1], "lru", 2, *device, **{wrong: 1})
 
 
 @pytest.mark.parametrize("name, parameter", PARAMETERS, ids=lambda x: getattr(x, "name", x))

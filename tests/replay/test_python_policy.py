@@ -84,6 +84,14 @@ def test_names_of_policies_are_unique_and_in_lower_case():
         register("min")(Mine)
 
 
+@pytest.mark.parametrize("parameters", [Parameter("share", 1, "share"), ["share"]])
+def test_parameters_that_are_no_list_of_parameters_are_refused(parameters):
+    with pytest.raises(
+        ParameterError, match=r"policy 'mine': parameters is .*'?share'?.*; expected a list of Parameter"
+    ):
+        register("mine", Mine, parameters)(Mine)
+
+
 @pytest.mark.parametrize("option", [{"offline": True}, {"spatial": True}, {"check": print}])
 def test_options_that_a_class_without_a_kernel_would_not_heed_are_refused(option):
     with pytest.raises(ParameterError, match="policy 'mine': offline, spatial and check are only for a policy with"):

@@ -37,6 +37,7 @@ completes before a request arrives.
 from __future__ import annotations
 
 import functools
+import inspect
 import itertools
 
 import numpy as np
@@ -230,9 +231,11 @@ def _settings(policies, parameters, in_bytes):
                 f"{each.name} cannot be timed with objects of different sizes; leave it out, or count"
                 " objects (give sizes such as 1000, or set the unit to objects)"
             )
+    known = inspect.signature(penalty).parameters
     if in_bytes:
-        return settings_of([find_sized(each) for each in policies], parameters, " for objects of different sizes")
-    settings = settings_of(policies, parameters)
+        sized = [find_sized(each) for each in policies]
+        return settings_of(sized, parameters, " for objects of different sizes", known)
+    settings = settings_of(policies, parameters, known=known)
     for each in policies:
         if each.kernel is None and not hasattr(each.reference, "__contains__"):
             raise ParameterError(

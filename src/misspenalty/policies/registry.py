@@ -114,7 +114,9 @@ class Reference(ABC):
         return {block for name in self.GHOSTS for block in getattr(self, name)} - self.cached_blocks()
 
 
-def unknown_parameter(name: str, has: Mapping[str, Sequence[str]], where: str = "") -> ParameterError:
+def unknown_parameter(
+    name: str, has: Mapping[str, Sequence[str]], where: str = "", known: Iterable[str] = ()
+) -> ParameterError:
     """Return the error to raise if no policy has a parameter of this name.
 
     Parameters
@@ -125,6 +127,8 @@ def unknown_parameter(name: str, has: Mapping[str, Sequence[str]], where: str = 
         Names of the parameters that each policy has.
     where : str
         Text that follows the name in the message, such as ``" for objects of different sizes"``.
+    known : iterable of str
+        Further names that may have been meant: those of the calling function's own arguments.
 
     Examples
     --------
@@ -132,8 +136,10 @@ def unknown_parameter(name: str, has: Mapping[str, Sequence[str]], where: str = 
     none of lru, mq has a parameter 'queue', did you mean 'queues'?; lru has none; mq has queues
     >>> print(unknown_parameter("queue", {"mq": ["queues"]}))
     mq has no parameter 'queue', did you mean 'queues'?; it has queues
+    >>> print(unknown_parameter("warmup", {"lru": []}, known=["warm_up"]))
+    lru has no parameter 'warmup', did you mean 'warm_up'?; it has none
     """
-    meant = did_you_mean(name, [each for names in has.values() for each in names])
+    meant = did_you_mean(name, [*(each for names in has.values() for each in names), *known])
     several = len(has) > 1
     lacks = f"none of {', '.join(has)} has a parameter" if several else f"{', '.join(has)} has no parameter"
     return ParameterError(
@@ -142,14 +148,16 @@ def unknown_parameter(name: str, has: Mapping[str, Sequence[str]], where: str = 
     )
 
 
-def settings_of(policies: Sequence[Any], parameters: Mapping[str, Any], where: str = "") -> list[dict[str, Any]]:
+def settings_of(
+    policies: Sequence[Any], parameters: Mapping[str, Any], where: str = "", known: Iterable[str] = ()
+) -> list[dict[str, Any]]:
     """Return those of the parameters that each policy has, after checking them.
 
     Parameters
     ----------
     policies : sequence of Definition or SizedPolicy
     parameters : mapping
-    where : str
+    where, known
         As in `unknown_parameter`.
 
     Raises
@@ -164,7 +172,8 @@ def settings_of(policies: Sequence[Any], parameters: Mapping[str, Any], where: s
     """
     for name in parameters:
         if not any(policy.takes(name) for policy in policies):
-            raise unknown_parameter(name, {each.name: [p.name for p in each.parameters] for each in policies}, where)
+            has = {each.name: [p.name for p in each.parameters] for each in policies}
+            raise unknown_parameter(name, has, where, known)
     settings = [{name: value for name, value in parameters.items() if each.takes(name)} for each in policies]
     for policy, own in zip(policies, settings, strict=True):
         policy.check(own)
@@ -341,7 +350,7 @@ def register_admission(name: str) -> Callable[[Any], Any]:
 def register(
     name: str,
     kernel: Callable[..., Any] | None = None,
-    parameters: Iterable[Parameter] = (),
+    parameters: Sequence[Parameter] = (),
     offline: bool = False,
     spatial: bool = False,
     check: Callable[..., Any] | None = None,
@@ -354,7 +363,7 @@ def register(
         Lower case.
     kernel : callable, optional
         The policy's compiled form; without one the class itself is used, like a user's own class.
-    parameters : iterable of Parameter
+    parameters : sequence of Parameter
         The policy's parameters; if it has no kernel and none are given, those of the class's constructor.
     offline, spatial, check
         As in `Definition`, where `check` is called ``together``.
@@ -363,7 +372,7 @@ def register(
     ------
     ParameterError
         The name is empty, not in lower case, or that of another policy; `offline`, `spatial` or `check` is given
-        without a kernel or parameters; or the class is not a policy.
+        without a kernel or parameters; `parameters` is no sequence of `Parameter`; or the class is not a policy.
 
     Examples
     --------
@@ -381,6 +390,8 @@ def register(
         check_name("policy", name, reference, _policies.get(name))
         if name in ALIASES:
             raise ParameterError(f"policy name {name!r} is another name of {ALIASES[name]}; choose a name of its own")
+        if isinstance(parameters, Parameter) or not all(isinstance(each, Parameter) for each in parameters):
+            raise ParameterError(f"policy {name!r}: parameters is {parameters!r}; expected a list of Parameter")
         declared = tuple(parameters)
         if kernel is None and not declared:
             if offline or spatial or check:

@@ -7,6 +7,7 @@ and an upper bound on what the best cache can reach; see `misspenalty.replay.byt
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
@@ -132,7 +133,8 @@ def replay_bytes(
     """
     definitions = [find_policy(policy) for policy in policies]
     chosen = [each if each.name == "opt" else find_sized(each) for each in definitions]
-    settings = settings_of(chosen, parameters, " for objects of different sizes")
+    known = inspect.signature(byte_hit_ratio_curve).parameters
+    settings = settings_of(chosen, parameters, " for objects of different sizes", known)
     check_choice("size_changes", size_changes, SIZE_CHANGES)
     warm_up = check(trace, writes, warm_up)
     jobs: list[Job] = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, TypeAlias, overload
@@ -113,7 +114,7 @@ def simulate(
     >>> simulate(web, "lru", "30B").byte_hit_ratio, simulate(web, "lru", 2).hits
     (0.1342281879194631, 2)
     """
-    definitions, settings, several = _policies(policy, parameters)
+    definitions, settings, several = _policies(policy, parameters, simulate)
     if several and hits is not None:
         raise ParameterError("hits requires a single policy, not a list; name one, or leave hits out")
     opened = as_trace(trace)
@@ -212,7 +213,7 @@ def hit_ratio_curve(
     2    opt             2     3
     3    opt             3     6
     """
-    definitions, settings, _ = _policies(policy, parameters)
+    definitions, settings, _ = _policies(policy, parameters, hit_ratio_curve)
     threads = check_threads(threads)
     check_flag("totals", totals)
     sample_seed = check_seed(sample_seed)
@@ -287,15 +288,19 @@ def _replay_piece(piece: Piece, definition: Definition, size: int, writes: str, 
 
 
 def _policies(
-    policy: Policy | Sequence[Policy], parameters: dict[str, Any]
+    policy: Policy | Sequence[Policy], parameters: dict[str, Any], function: Callable[..., Any]
 ) -> tuple[list[Definition], list[dict[str, Any]], bool]:
-    """Return the policies, the checked parameters of each, and whether `policy` is a list, tuple or array."""
+    """Return the policies, the checked parameters of each, and whether `policy` is a list, tuple or array.
+
+    An error about an unknown parameter may suggest an argument of `function`.
+    """
     several = isinstance(policy, list | tuple) or getattr(policy, "ndim", 0) == 1
     asked: list[Any] = listed(policy) if several else [policy]
     if not asked:
         raise ParameterError("no policy given")
     definitions = find_policies(asked)
-    return definitions, settings_of(definitions, parameters), several
+    known = inspect.signature(function).parameters
+    return definitions, settings_of(definitions, parameters, known=known), several
 
 
 def _needs_opt(definitions: list[Definition]) -> bool:
