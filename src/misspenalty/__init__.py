@@ -31,7 +31,8 @@ A policy of your own is a class with ``access``; `simulate` and `hit_ratio_curve
 """
 
 from misspenalty import signals  # noqa: F401, I001, first, so that it handles signals before anything else is imported
-from misspenalty import policies
+from typing import TYPE_CHECKING
+
 from misspenalty.errors import InputError, MissPenaltyError, ParameterError
 from misspenalty.latency.penalty import penalty
 from misspenalty.latency.steps import DelayedHits, delayed_hits
@@ -41,6 +42,11 @@ from misspenalty.replay.prefix import prefix_hit_ratio_curve
 from misspenalty.replay.result import ByteResult, Result
 from misspenalty.replay.simulation import hit_ratio_curve, simulate
 from misspenalty.traces import Trace, formats, open_trace
+
+if TYPE_CHECKING:  # a checker does not see that this package can be called
+    from misspenalty.policies import known_policies as policies
+else:
+    from misspenalty import policies
 
 __version__ = "1.0.0"
 
@@ -65,5 +71,5 @@ __all__ = [
 
 # Import the policies and formats, including plug-ins, now, so that the first replay takes no longer than later ones.
 # This comes last because a plug-in in turn imports this package.
-policies.known_policies()
+policies()
 formats()

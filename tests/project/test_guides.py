@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pandas as pd
@@ -91,6 +92,36 @@ def test_the_sample_study_is_made_drawn_and_judged_and_lives_in_its_folder(tmp_p
     assert set(judged["verdict"].values()) == {"reproduced"} and len(judged["verdict"]) == 3
     assert float(judged["obtained"]["mine.example.four"]) == 10
     run([python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "studies/mine/tests"], tree)
+
+
+TYPED = """
+from matplotlib.figure import Figure
+
+import misspenalty
+from misspenalty import disks
+from misspenalty.disks.requests import read_requests, replay
+from misspenalty.plotting import save_figure
+from misspenalty.plotting.style import new_figure, styled
+from misspenalty.prefetch.predictors.accuracy import measure_accuracy
+
+trace = misspenalty.open_trace("mine.spc")
+print(misspenalty.simulate(trace, "lru", "10%").hit_ratio, misspenalty.policies()["lru"].summary)
+print(misspenalty.penalty(trace, ["lru"], [10], [disks.load("cheetah9lp"), "5ms"]), disks.names("flash"))
+print(replay(disks.load("cheetah9lp"), read_requests("requests.txt")).row(), measure_accuracy([0, 1], "last_successor"))
+
+
+@styled
+def empty() -> Figure:
+    return new_figure(3, 2)
+
+
+save_figure(empty(), "empty", ["svg"])
+"""
+
+
+def test_a_strict_type_checker_accepts_a_script_that_uses_the_package(tmp_path):
+    (tmp_path / "mine.py").write_text(TYPED)
+    run([sys.executable, "-m", "mypy", "--strict", "--cache-dir", "cache", "mine.py"], tmp_path)
 
 
 @pytest.mark.parametrize("page", ["setting", "study", "table-figure-claim"])

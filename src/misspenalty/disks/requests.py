@@ -1,6 +1,8 @@
 """Replay requests on a drive, and compare simulated service times with measured ones."""
 
+import os
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -100,7 +102,7 @@ class Replay:
     measured: np.ndarray | None
     records: np.ndarray
 
-    def row(self):
+    def row(self) -> dict[str, Any]:
         """Return the row of `misspenalty disk replay`: ``drive, requests`` and, in ms, both means and the demerit."""
         known = self.measured is not None
         return {
@@ -112,7 +114,7 @@ class Replay:
         }
 
 
-def demerit(measured, simulated):
+def demerit(measured: np.ndarray, simulated: np.ndarray) -> float:
     """Compute the root mean square of the horizontal distance between the distributions of two sets of service times.
 
     This is the demerit figure of Ruemmler and Wilkes (An introduction to disk drive modeling, IEEE Computer 27(3),
@@ -130,7 +132,7 @@ def demerit(measured, simulated):
     return float(np.sqrt(np.mean((np.sort(measured) - np.sort(simulated)) ** 2)))
 
 
-def replay(kind, requests):
+def replay(kind: Any, requests: Requests) -> Replay:
     """Replay requests one after another on a new drive of a kind.
 
     Parameters
@@ -151,7 +153,7 @@ def replay(kind, requests):
     return Replay(kind.name, (records["done"] - records["start"]) / 1e6, requests.measured, records)
 
 
-def read_requests(path):
+def read_requests(path: str | os.PathLike[str]) -> Requests:
     """Read requests that were timed on a real drive.
 
     A line holds ``R|W action lbn blocks service_us delay_us``: the action is any word (what the drive's buffer did, if

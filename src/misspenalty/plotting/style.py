@@ -9,7 +9,10 @@ import contextlib
 import functools
 import inspect
 import itertools
+import os
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import ParamSpec, TypeVar
 
 import matplotlib
 from matplotlib.figure import Figure
@@ -22,6 +25,7 @@ COLUMN = 3.35  # inches, one column of the page
 PAGE = 7.0  # inches, both columns
 PNG_DPI = 300
 FORMATS = ("pdf", "svg", "png")
+P, T = ParamSpec("P"), TypeVar("T")  # arguments and result of a decorated function
 
 INK = "#222222"
 GREY = "#767676"
@@ -190,7 +194,7 @@ def _applied():
         yield
 
 
-def styled(draw):
+def styled(draw: Callable[P, T]) -> Callable[P, T]:
     """Decorate a function that draws a figure, so that the style applies while it runs."""
 
     @functools.wraps(draw)
@@ -221,7 +225,7 @@ def drawn_from(*columns):
     return decorate
 
 
-def new_figure(width, height):
+def new_figure(width: float, height: float) -> Figure:
     """Return an empty figure of `width` x `height` inches, independent of any window system."""
     figure = Figure(figsize=(width, height), layout="constrained")
     figure.get_layout_engine().set(w_pad=0.03, h_pad=0.03, wspace=0.04, hspace=0.05)
@@ -268,7 +272,9 @@ def need(table, columns, name):
         raise InputError(f"the table for {name} has no rows", remedy="make it again with `make reproduce`")
 
 
-def save_figure(figure, stem, formats=FORMATS, dpi=PNG_DPI):
+def save_figure(
+    figure: Figure, stem: str | os.PathLike[str], formats: Sequence[str] = FORMATS, dpi: int = PNG_DPI
+) -> list[Path]:
     """Write a figure, by default as ``<stem>.pdf``, ``.svg`` and ``.png``, with the same bytes every time.
 
     All formats are rendered before the first file is replaced, so that an error leaves the older ones unchanged.

@@ -1,8 +1,9 @@
 """Measure how often predictors are right about the next file."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from misspenalty.errors import InputError
 from misspenalty.prefetch.predictors.registry import find_predictor
@@ -36,7 +37,7 @@ class Accuracy(NamedTuple):
     memory: int
 
 
-def measure_accuracy(ids, predictor, **parameters):
+def measure_accuracy(ids: ArrayLike, predictor: str | type, **parameters: Any) -> Accuracy:
     """Let a predictor follow a trace and count how often it predicted the next event.
 
     Parameters
