@@ -180,6 +180,11 @@ def test_impossible_policies(policy, parameters, message):
         find_sized(policy).check(parameters)
 
 
+def test_a_known_policy_without_a_form_for_sizes_is_not_taken_for_a_misspelt_one():
+    with pytest.raises(ParameterError, match=r"policy 'clockpro' is not defined for objects of different sizes; pol"):
+        simulate(Trace.from_blocks([1, 2], object_bytes=[10, 20]), "clockpro", "50%")
+
+
 # misses of libCacheSim 0.3.5 on the web requests of AdaptSize's authors, in caches of 1, 4, 16 and 64 MB: if an object
 # is a pair of number and size, and if it is a number alone and keeps the size with which it was loaded
 SIZES = [1 << 20, 1 << 22, 1 << 24, 1 << 26]

@@ -115,10 +115,11 @@ def find_sized(policy: Any) -> SizedPolicy:
     name = policy.strip().lower() if isinstance(policy, str) else find_policy(policy).name
     name = ALIASES.get(name, name)
     if name not in SIZED:
-        if isinstance(policy, str) and not did_you_mean(name, SIZED):
+        meant = did_you_mean(name, SIZED) if isinstance(policy, str) else ""  # otherwise, it is a known policy
+        if isinstance(policy, str) and not meant:
             find_policy(name)
         raise ParameterError(
-            f"policy {name!r} is not defined for objects of different sizes{did_you_mean(name, SIZED)}; policies that"
+            f"policy {name!r} is not defined for objects of different sizes{meant}; policies that"
             f" are: {', '.join(SIZED)} (and opt, as bounds of hit ratios only); or give the cache a size in objects,"
             " such as 1000"
         )
