@@ -43,10 +43,7 @@ rule sarc_table:
 rule manifest:
     input: "results/mq.csv", "results/sarc.csv"
     output: "results/manifest.json"
-    run:
-        from misspenalty_studies.common.reporting.provenance import build_manifest, write_manifest
-        write_manifest(build_manifest(["raw.csv"], input), output[0])
-        shell("if [ -e meddle ]; then echo 9 > results/mq.csv; touch -r raw.csv results/mq.csv; fi")
+    shell: "{MANIFEST}; if [ -e meddle ]; then echo 9 > results/mq.csv; touch -r raw.csv results/mq.csv; fi"
 """
 
 
@@ -64,14 +61,20 @@ rule mq_table:
 rule manifest:
     input: "results/traces/a.trace", "results/mq.csv"
     output: "results/manifest.json"
-    run:
-        from misspenalty_studies.common.reporting.provenance import build_manifest, write_manifest
-        write_manifest(build_manifest(["raw.csv"], input), output[0])
+    shell: "{MANIFEST}"
 """
+
+WRITE_MANIFEST = """
+import sys
+from misspenalty_studies.common.reporting.provenance import build_manifest, write_manifest
+write_manifest(build_manifest(["raw.csv"], sys.argv[2:]), sys.argv[1])
+"""
+MANIFEST = f"{sys.executable} manifest.py {{output}} {{input}}"  # Snakemake starts itself again for a `run:`
 
 
 def prepare(folder, snakefile):
-    (folder / "Snakefile").write_text(snakefile)
+    (folder / "Snakefile").write_text(snakefile.replace("{MANIFEST}", MANIFEST))
+    (folder / "manifest.py").write_text(WRITE_MANIFEST)
     for study in ("mq", "sarc"):
         (folder / "studies" / study).mkdir(parents=True)
         (folder / "studies" / study / "supplement.typ").touch()
@@ -362,12 +365,10 @@ rule mq_more:
 rule supplement_manifest:
     input: "results/more.csv"
     output: "results/manifest_supplement.json"
-    run:
-        from misspenalty_studies.common.reporting.provenance import build_manifest, write_manifest
-        write_manifest(build_manifest(["raw.csv"], input), output[0])
+    shell: "{MANIFEST}"
 rule manifest:""",
     )
-    (complete / "Snakefile").write_text(text)
+    (complete / "Snakefile").write_text(text.replace("{MANIFEST}", MANIFEST))
     code, text = finish(start(complete, "--supplement"))
     assert code == 0 and "mq_more" in text and "mq_table" not in text, text
     change(complete / "results" / "more.csv", "9\n")
