@@ -19,6 +19,7 @@ the paper's text on 2026-11-23, which decided them:
 """
 
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -71,8 +72,17 @@ class Platform:
         """Return the same platform with a scaled host or with some values of its disk changed, as in
         `misspenalty.disks.drive.slices`."""
         host = self.host if host_factor == 1 else self.host.scaled(host_factor)
-        kind = cut(disks.load(self.drive, "disk"), self.cylinders, **changes) if changes else self.kind
+        kind = _slice(self.drive, self.cylinders, **changes) if changes else self.kind
         return replace(self, host=host, kind=kind)
+
+
+@cache
+def _slice(drive, cylinders, **changes):
+    """Return the slice of a drive with some values changed.
+
+    Many runs share a slice, and checking its description takes longer than a short run.
+    """
+    return cut(disks.load(drive, "disk"), cylinders, **changes)
 
 
 @dataclass(frozen=True)
@@ -138,9 +148,7 @@ def make_platforms(entries, hosts):
     hosts : Hosts
     """
     return {
-        label: Platform(
-            label, hosts[e["host"]], cut(disks.load(e["drive"], "disk"), e["cylinders"]), e["drive"], e["cylinders"]
-        )
+        label: Platform(label, hosts[e["host"]], _slice(e["drive"], e["cylinders"]), e["drive"], e["cylinders"])
         for label, e in entries.items()
     }
 

@@ -55,6 +55,13 @@ def test_equal_seeds_give_equal_tables(latencies):
     assert vlog.fig9(PLATFORMS, WORKLOAD).equals(latencies)
 
 
+def test_runs_under_the_same_changes_share_one_slice():
+    """Cutting a slice takes longer than a short run, and hundreds of runs use the same two."""
+    shorter = SEAGATE.changed(head_switch_ms=0.195)
+    assert SEAGATE.changed(head_switch_ms=0.195, host_factor=0).kind is shorter.kind is not SEAGATE.kind
+    assert shorter.kind.data["mechanics"]["head_switch_ms"] == 0.195
+
+
 def test_host_time_is_what_is_counted(latencies):
     ms = latencies.set_index(["platform", "system", "component"])["ms"]
     assert PLATFORMS
