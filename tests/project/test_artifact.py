@@ -3,7 +3,8 @@
 import re
 from pathlib import Path
 
-from misspenalty_studies.common.claims import load_ledger
+from ledgers import LEDGER
+
 from misspenalty_studies.common.claims.report import published_text
 from misspenalty_studies.common.reporting import cost
 
@@ -12,7 +13,7 @@ TEXT = (ROOT / "ARTIFACT.md").read_text()
 
 
 def test_claims_are_those_of_the_ledger():
-    published = {claim.id: published_text(claim) for claim in load_ledger(ROOT)}
+    published = {claim.id: published_text(claim) for claim in LEDGER}
     quoted = dict(re.findall(r"`(\w+(?:\.\w+)+)`: ([^;|\n]*[^;|\s])", TEXT))
     assert set(quoted) == {name for _, claims in cost.looked_at().values() for name in claims}
     assert {name: published.get(name) for name in quoted} == quoted

@@ -2,6 +2,7 @@
 
 import ast
 import re
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -61,6 +62,7 @@ def statements(path):
             yield text.split()[0], [], plain_kind == "cimport"
 
 
+@cache
 def find_imports(name):
     """Return (module, name taken from it or None) for everything that a module imports from library and studies."""
     taken = set()
@@ -72,9 +74,6 @@ def find_imports(name):
             known, one = (inner, None) if inner in MODULES or f"{inner}.pxd" in MODULES else (module, one)
             taken.add((f"{known}.pxd" if declarations and f"{known}.pxd" in MODULES else known, one))
     return taken
-
-
-IMPORTS = {name: find_imports(name) for name in MODULES}
 
 
 def is_study(module):
@@ -111,44 +110,45 @@ def test_the_architecture_page_shows_every_package():
 
 
 def test_imports_of_kernels_are_seen():
-    assert ("misspenalty.policies._log.pxd", "add") in IMPORTS["misspenalty.policies._lru"]
-    assert ("misspenalty.policies._policy.pxd", "block_t") in IMPORTS["misspenalty.policies._log.pxd"]
-    assert ("misspenalty.errors", "ParameterError") in IMPORTS["misspenalty.policies._track_cache"]
-    assert len([module for module, _ in IMPORTS["misspenalty_studies.sarc.array._array"] if "disks" in module]) > 0
+    assert ("misspenalty.policies._log.pxd", "add") in find_imports("misspenalty.policies._lru")
+    assert ("misspenalty.policies._policy.pxd", "block_t") in find_imports("misspenalty.policies._log.pxd")
+    assert ("misspenalty.errors", "ParameterError") in find_imports("misspenalty.policies._track_cache")
+    assert len([module for module, _ in find_imports("misspenalty_studies.sarc.array._array") if "disks" in module]) > 0
 
 
 def test_imports_go_down():
     wrong = {}
     for name in LIBRARY:
         own = package_of(name)
-        others = {module for module, _ in IMPORTS[name] if package_of(module) != own and not is_study(module)}
+        others = {module for module, _ in find_imports(name) if package_of(module) != own and not is_study(module)}
         if up := {module for module in others if FLOOR_OF[package_of(module)] >= FLOOR_OF[own]}:
             wrong[name] = up
     assert wrong == {}, f"a module may import its own package and packages of floors below its own: {FLOORS}"
 
 
 def test_the_library_imports_no_study():
-    assert {name for name in LIBRARY for module, _ in IMPORTS[name] if is_study(module)} == set()
+    assert {name for name in LIBRARY for module, _ in find_imports(name) if is_study(module)} == set()
 
 
 def test_studies_do_not_import_each_other():
     """Code that two studies need is in the library or `common`; only `common` and `whatif` may import other studies."""
     assert len(STUDIES) > 5
     for name in ABOVE:
-        known = {package_of(module) for module, _ in IMPORTS[name] if is_study(module)} & STUDIES
+        known = {package_of(module) for module, _ in find_imports(name) if is_study(module)} & STUDIES
         assert package_of(name) in ("whatif", "common") or known <= {package_of(name)}, name
 
 
 def test_no_import_comes_back_in_a_circle():
+    below = {name: {module for module, _ in find_imports(name)} - {name} for name in MODULES}
     try:
-        TopologicalSorter({name: {module for module, _ in taken} - {name} for name, taken in IMPORTS.items()}).prepare()
+        TopologicalSorter(below).prepare()
     except CycleError as error:
         pytest.fail(" -> ".join(error.args[1]))
 
 
 def from_others(name):
     """Return (module, name taken from it or None) for what a module imports from packages other than its own."""
-    return {(module, one) for module, one in IMPORTS[name] if package_of(module) != package_of(name)}
+    return {(module, one) for module, one in find_imports(name) if package_of(module) != package_of(name)}
 
 
 def test_users_of_the_library_take_nothing_private():

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 import yaml
+from ledgers import LEDGER
 
 from misspenalty.errors import InputError
 from misspenalty_studies.common.claims import (
@@ -17,7 +18,6 @@ from misspenalty_studies.common.claims import (
     format_summary,
     judge,
     load_calibration,
-    load_ledger,
     read_ledger,
     summary,
 )
@@ -28,7 +28,6 @@ NOT_VARIED = {  # claims about traces that no table under other conditions cover
     "dispute.rules.wtinylfu",
     "dispute.sieve.arc",
 }
-LEDGER = load_ledger(ROOT)
 MQ = [claim for claim in LEDGER if claim.study == "mq"]
 
 

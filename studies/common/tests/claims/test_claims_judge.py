@@ -7,14 +7,14 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from ledgers import LEDGER
 
 from misspenalty.errors import InputError
-from misspenalty_studies.common.claims import Claim, Decided, Fit, Recorder, Table, cross, judge, load_ledger
+from misspenalty_studies.common.claims import Claim, Decided, Fit, Recorder, Table, cross, judge
 from misspenalty_studies.common.claims.report import published_text
 from misspenalty_studies.common.judge import STUDIES, table_files
 
 ROOT = Path(__file__).parents[4]
-LEDGER = load_ledger(ROOT)
 ARCHIVED = {name: pd.read_csv(ROOT / "results" / path) for name, path in table_files().items()}
 
 TABLES = {

@@ -9,9 +9,10 @@ from pathlib import Path
 import jsonschema
 import pytest
 import yaml
+from ledgers import LEDGER
 
 from misspenalty.errors import InputError
-from misspenalty_studies.common.claims import load_ledger, read_ledger
+from misspenalty_studies.common.claims import read_ledger
 from misspenalty_studies.common.claims.ledger import SCHEMA
 from misspenalty_studies.common.study import studies
 
@@ -46,22 +47,20 @@ def test_the_schema_is_valid_and_closed():
 
 
 def test_the_ledger_is_whole():
-    ledger = load_ledger(ROOT)
-    assert len({claim.id for claim in ledger}) == len(ledger) > 500
-    papers = [claim for claim in ledger if claim.study in ("mq", "sarc", "hac", "epcm", "vlog")]
+    assert len({claim.id for claim in LEDGER}) == len(LEDGER) > 500
+    papers = [claim for claim in LEDGER if claim.study in ("mq", "sarc", "hac", "epcm", "vlog")]
     assert sum(claim.tie for claim in papers) == 5
     assert sum(claim.tolerance is not None for claim in papers) == 11
-    assert [claim.id for claim in ledger if claim.complement] == ["hac.proj.server_hit.t1"]
-    for claim in ledger:
+    assert [claim.id for claim in LEDGER if claim.complement] == ["hac.proj.server_hit.t1"]
+    for claim in LEDGER:
         assert claim.id.startswith(f"{claim.study}.")
         assert ".txt" not in claim.source
 
 
 def test_only_what_papers_say_is_a_claim_and_what_is_derived_names_claims():
-    ledger = load_ledger(ROOT)
-    roles = {claim.id: claim.role for claim in ledger}
+    roles = {claim.id: claim.role for claim in LEDGER}
     assert set(roles.values()) >= {"claim", "derived"}
-    for claim in ledger:
+    for claim in LEDGER:
         if claim.role == "claim":
             assert claim.status in ("stated", "digitised") or claim.quote, claim.id
         if claim.role == "derived":
@@ -80,7 +79,7 @@ def test_only_what_papers_say_is_a_claim_and_what_is_derived_names_claims():
 def test_an_id_that_was_withdrawn_is_listed_and_not_used_again():
     text = (ROOT / "studies" / "README.md").read_text()
     withdrawn = set(re.findall(r"^\| `([a-z0-9_.]+)` \|", text.partition("### Withdrawn")[2], re.MULTILINE))
-    assert len(withdrawn) == 17 and not withdrawn & {claim.id for claim in load_ledger(ROOT)}
+    assert len(withdrawn) == 17 and not withdrawn & {claim.id for claim in LEDGER}
 
 
 # Digests of the published side of each study's entries. To change an entry, state the reason in the entry's key

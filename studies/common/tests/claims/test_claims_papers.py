@@ -9,21 +9,22 @@ import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from ledgers import LEDGER
 
 from misspenalty_studies.common import claims
-from misspenalty_studies.common.claims import COLUMNS, VERDICTS, load_calibration, load_ledger, summary
+from misspenalty_studies.common.claims import COLUMNS, VERDICTS, load_calibration, summary
 from misspenalty_studies.common.claims.comparisons import Order, Trend
 from misspenalty_studies.common.judge import STUDIES
 
 ROOT = Path(__file__).parents[4]
 PLACES = ROOT / "studies"
 PAPERS = {name: STUDIES[name] for name in ("mq", "sarc", "hac", "epcm", "vlog")}  # studies on traces of our own
-LEDGER = [claim for claim in load_ledger(ROOT) if claim.study in PAPERS]
+PRINTED = [claim for claim in LEDGER if claim.study in PAPERS]
 POINTS = {"T6": 0.16, "T1-": 5, "T1": 12, "T1+": 20}  # client caches of HAC's Figure 9, MB
 
 
 def judge(tables, **options):
-    return claims.judge(LEDGER, PAPERS, tables, **options)
+    return claims.judge(PRINTED, PAPERS, tables, **options)
 
 
 def mq_tables():
@@ -196,7 +197,7 @@ def test_what_the_papers_print_is_judged_reproduced():
     found = verdicts(all_tables())
     decidable = {id for id, form in recorded().items() if form is not None}
     assert set(found.index[found == "reproduced"]) == decidable - CONTRADICTED
-    assert set(found.index[found == "not_testable"]) == {claim.id for claim in LEDGER} - decidable
+    assert set(found.index[found == "not_testable"]) == {claim.id for claim in PRINTED} - decidable
 
 
 def test_each_study_is_judged_from_its_own_tables():
@@ -233,7 +234,7 @@ def test_turning_every_table_upside_down_refutes_every_ordering_and_trend():
         turned[name] = table.assign(**{column: 1 / table[column] for column in values})
     found = verdicts(turned)
     recorded_forms = recorded()
-    ranked = {claim.id for claim in LEDGER if type(recorded_forms[claim.id]) in (Order, Trend) and not claim.tie}
+    ranked = {claim.id for claim in PRINTED if type(recorded_forms[claim.id]) in (Order, Trend) and not claim.tie}
     assert ranked > COMPOUND
     assert set(found[sorted(ranked - COMPOUND)]) == {"not_reproduced"}
 
@@ -301,7 +302,7 @@ def test_one_change_changes_the_verdict_that_reads_it(table, where, factor, clai
 
 def judged(tables, claim):
     study = claim.partition(".")[0]
-    own = [one for one in LEDGER if one.study == study]
+    own = [one for one in PRINTED if one.study == study]
     return claims.judge(own, {study: PAPERS[study]}, tables).set_index("id").loc[claim]
 
 
@@ -421,7 +422,7 @@ def test_no_table_crashes_the_judge(data):
         for row in data.draw(rows, label=f"cells of {name}"):
             table.loc[row, column] = data.draw(CELL)
         tables[name] = table.drop(index=list(data.draw(rows, label=f"rows of {name}")))
-    own = [claim for claim in LEDGER if claim.study == study]
+    own = [claim for claim in PRINTED if claim.study == study]
     frame = claims.judge(own, {study: PAPERS[study]}, tables)
     assert list(frame["id"]) == [claim.id for claim in own]
     assert set(frame["verdict"]) <= set(VERDICTS)
@@ -439,6 +440,6 @@ def test_the_order_of_rows_changes_nothing():
 def test_every_claim_has_one_row_in_the_order_of_the_ledger():
     frame = judge({})
     assert list(frame.columns) == [*COLUMNS, "agreeing", "points"]
-    assert list(frame["id"]) == [claim.id for claim in LEDGER]
+    assert list(frame["id"]) == [claim.id for claim in PRINTED]
     assert set(frame["verdict"]) == {"not_testable"}
     assert frame["note"].all()

@@ -1,11 +1,11 @@
 """Test that logged values are shown next to a verdict and do not affect it."""
 
-from pathlib import Path
+from ledgers import LEDGER
 
-from misspenalty_studies.common.claims import judge, load_ledger, read_logged
+from misspenalty_studies.common.claims import judge, read_logged
 from misspenalty_studies.common.judge import STUDIES
 
-LEDGER = [claim for claim in load_ledger(Path(__file__).parents[4]) if claim.study == "mq"]
+MQ = [claim for claim in LEDGER if claim.study == "mq"]
 
 
 def test_logged_values_become_notes(tmp_path):
@@ -15,6 +15,6 @@ def test_logged_values_become_notes(tmp_path):
     notes = read_logged([one, two])
     assert notes == {"mq.results.miss_dominates": "obtained: most of it", "mq.other": "obtained: 3"}
     del notes["mq.other"]
-    row = judge(LEDGER, {"mq": STUDIES["mq"]}, {}, notes=notes).set_index("id").loc["mq.results.miss_dominates"]
+    row = judge(MQ, {"mq": STUDIES["mq"]}, {}, notes=notes).set_index("id").loc["mq.results.miss_dominates"]
     assert row["verdict"] == "not_testable" and "obtained: most of it" in row["note"]
     assert read_logged([]) == {}

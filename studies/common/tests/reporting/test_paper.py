@@ -11,11 +11,11 @@ import matplotlib
 import pandas as pd
 import pytest
 import yaml
+from ledgers import LEDGER
 
 from misspenalty.errors import InputError
 from misspenalty.io.typesetting import compile_paper, paper_inputs
 from misspenalty.plotting import save_figure, style
-from misspenalty_studies.common.claims import load_ledger
 from misspenalty_studies.common.study import studies
 
 ROOT = Path(__file__).parents[4]
@@ -217,7 +217,7 @@ def results():
     published = pd.read_csv(ROOT / "studies" / "mq" / "published" / "table4.csv")
     gains = pd.read_csv(ROOT / "studies" / "mq" / "published" / "fig7.csv")
     typed = {f"{value:g}" for value in [*published["hit_ratio_pct"], *gains["normalized_rate"].dropna()]} - {"1"}
-    judged = [claim.study for claim in load_ledger(ROOT)]
+    judged = [claim.study for claim in LEDGER]
     typed |= {str(len(judged)), *(str(judged.count(study)) for study in set(judged))} - {"100"}  # percentages
     sizes = yaml.safe_load((ROOT / "config" / "config.yaml").read_text())["mq"]["cache_mb"]
     return sorted(typed | {f"{size} MB" for size in sizes})

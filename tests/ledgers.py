@@ -1,0 +1,7 @@
+"""Read the ledgers once for all tests of a process; checking them takes longer than most tests."""
+
+from pathlib import Path
+
+from misspenalty_studies.common.claims import load_ledger
+
+LEDGER = load_ledger(Path(__file__).parents[1])
