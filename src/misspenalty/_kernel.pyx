@@ -3,7 +3,9 @@
 from array import array
 
 from cython cimport view
-from libc.stdlib cimport calloc, free
+from libc.stdlib cimport free
+
+from misspenalty._memory cimport zeroed
 
 
 cdef object zeros(str form, Py_ssize_t n):
@@ -12,7 +14,7 @@ cdef object zeros(str form, Py_ssize_t n):
     if not n:
         return array(form)
     made = view.array(shape=(n,), itemsize=size, format=form, mode="c", allocate_buffer=False)
-    made.data = <char*>calloc(n, size)
+    made.data = <char*>zeroed(n, size)
     if made.data == NULL:
         raise MemoryError(f"no memory for {n} numbers of {size} bytes")
     made.callback_free_data = free
@@ -32,7 +34,7 @@ cdef class Kernel:
             free(self.owned[i])
 
     cdef void* allocate(self, size_t n, size_t size) except NULL:
-        cdef void* array = calloc(n + 1, size)
+        cdef void* array = zeroed(n + 1, size)
         if array == NULL:
             raise MemoryError(f"no memory for {n} items of {size} bytes")
         self.owned[self.owns] = array

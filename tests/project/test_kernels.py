@@ -5,6 +5,7 @@ import importlib
 import json
 import os
 import pkgutil
+import re
 import subprocess
 import sys
 import threading
@@ -23,6 +24,7 @@ from misspenalty.latency._replay_timed import Replay
 from misspenalty.policies._arc import ARC
 from misspenalty.policies._track_cache import TrackCache
 from misspenalty.policies._tracks import TrackLists
+from misspenalty.traces._compile import Interner
 from misspenalty_studies.vlog.virtual_log._store import InPlace
 
 
@@ -96,6 +98,30 @@ def test_a_second_init_changes_nothing():
     cache.__init__(1000, 5)
     assert (cache.resident, cache.evictions, cache.memory) == before
     assert cache.replay(ids, hit) >= 0
+
+
+def _numbered():
+    """Return a table of numbered addresses that is too large for memory that was used before."""
+    table = Interner()
+    table.ids(np.arange(1 << 20, dtype=np.uint64) << np.uint64(40))
+    return table
+
+
+def _huge_kb():
+    """Return how much memory of this process Linux is asked to hold in huge pages, KB."""
+    areas = Path("/proc/self/smaps").read_text()
+    areas = re.findall(r"^Size: *(\d+) kB$.*?^VmFlags: ([a-z ]*)$", areas, re.DOTALL | re.MULTILINE)
+    return sum(int(size) for size, flags in areas if "hg" in flags.split())
+
+
+@pytest.mark.parametrize("make", [lambda: ARC(1, 1 << 24), _numbered])
+def test_large_arrays_are_in_huge_pages_where_there_are_any(make):
+    if not Path("/sys/kernel/mm/transparent_hugepage").exists():
+        assert make()
+        return
+    before = _huge_kb()
+    kernel = make()
+    assert _huge_kb() - before > 32 << 10, kernel
 
 
 @pytest.mark.parametrize("cls", [TrackCache, TrackLists])

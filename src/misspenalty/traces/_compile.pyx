@@ -8,9 +8,10 @@ distinct blocks, whatever their addresses.
 import numpy as np
 
 from libc.stdint cimport INT64_MAX, int64_t, uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport calloc, free, realloc
+from libc.stdlib cimport free, realloc
 
 from misspenalty._kernel cimport Kernel
+from misspenalty._memory cimport zeroed
 
 cdef extern from *:
     void __builtin_prefetch(const void*) noexcept nogil
@@ -60,8 +61,8 @@ cdef class Interner(Kernel):
     cdef int _make_room(self, uint64_t room) except -1 nogil:
         """Build tables for `room` addresses that contain the existing ones."""
         cdef uint64_t reach = REACH * room, mask = 2 * room - 1, i
-        cdef uint32_t* low = <uint32_t*>calloc(reach, sizeof(uint32_t))
-        cdef Slot* slots = <Slot*>calloc(mask + 1, sizeof(Slot))
+        cdef uint32_t* low = <uint32_t*>zeroed(reach, sizeof(uint32_t))
+        cdef Slot* slots = <Slot*>zeroed(mask + 1, sizeof(Slot))
         cdef uint64_t* addresses = <uint64_t*>realloc(self.addresses, room * sizeof(uint64_t))
         if addresses != NULL:
             self.addresses = addresses
