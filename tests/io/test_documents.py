@@ -39,6 +39,8 @@ def test_aliases_are_read(tmp_path):
     assert read_yaml(path)["d"] == [[{"x": 1}, {"x": 1}], "* no alias"]
     path.write_text("a: &a {x: 1, y: 2}\nb: {<<: *a, y: 3, 1: 4, '1': 5}\n")
     assert read_yaml(path)["b"] == {"x": 1, "y": 3, 1: 4, "1": 5}
+    path.write_text("a: &a {x: 1}\nb: {c: {d: &d {<<: *a, x: 2}}}\ne: {<<: *d}\n")
+    assert read_yaml(path) == {"a": {"x": 1}, "b": {"c": {"d": {"x": 2}}}, "e": {"x": 2}}
 
 
 def test_missing_files_and_files_that_are_not_text_are_refused(tmp_path):

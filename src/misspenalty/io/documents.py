@@ -14,13 +14,15 @@ MAX_NESTING = 10_000  # a document with fewer brackets and shorter lines cannot 
 class _Unique:
     """Refuse a mapping with two equal keys, of which PyYAML would take the last."""
 
-    def construct_mapping(self, node, deep=False):
+    def flatten_mapping(self, node):
         keys = set()
         for key, _ in node.value:
             if (key.tag, str(key.value)) in keys:
                 raise yaml.constructor.ConstructorError(None, None, f"{key.value!r} is given twice", key.start_mark)
             keys.add((key.tag, str(key.value)))
-        return super().construct_mapping(node, deep)
+        super().flatten_mapping(node)
+        # A key replaces one that is merged, as this node may be flattened again where it is merged into another.
+        node.value = list({(key.tag, str(key.value)): (key, value) for key, value in node.value}.values())
 
 
 class _SlowLoader(_Unique, yaml.SafeLoader):
