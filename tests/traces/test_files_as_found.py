@@ -29,6 +29,7 @@ def log(*requests, host="10.0.0.1"):
 
 HOSTS = '1.2.3.4 {} - [30/Nov/2026:05:00:01 +0000] "GET /b HTTP/1.1" 200 5\n' * 3
 HOST = ("a.example", "b.example:8080", "-")
+CLIENTS = HOSTS.replace("1.2.3.4 {}", "{} -")
 VHOST = log(("GET /a HTTP/1.1", "200 5"), host="a.org:80 10.0.0.1") + log(
     ("GET /a HTTP/1.1", "200 6"), host="b.org:80 ::1"
 )
@@ -97,6 +98,12 @@ S3 = 'o mine [06/Feb/2019:00:00:38 +0000] 1.2.3.4 r id {} {} "GET /x HTTP/1.1" 2
         pytest.param(HOSTS.format(*"---").replace("1.2.3.4", "a.example ::1", 1).replace("1.2.3.4", "b.example x.net"),
                      {}, "access_log_vhost", [0, 1, 1], [0] * 3, [0] * 3, [5] * 3, id="virtual hosts without ports"),
         pytest.param(VHOST, {}, "access_log_vhost", [0, 1], [0, 0], [0, 0], [5, 6], id="one path on two hosts"),
+        pytest.param(CLIENTS.format("1.2.3.4, 5.6.7.8", "- 10.0.0.1", "localhost ::1"), {}, "access_log", [0] * 3,
+                     [0] * 3, [0] * 3, [5] * 3, id="lists of forwarded addresses, clients after a name"),
+        pytest.param(CLIENTS.format("1.2.3.4", "a.net", "-").replace("- -", "a@b.org -"), {}, "access_log", [0] * 3,
+                     [0] * 3, [0] * 3, [5] * 3, id="an address for mail in the second field"),
+        pytest.param(CLIENTS.format("a.net:80 pc", "10.0.0.1 ::1, 1.2.3.4", "a.net -"), {}, "access_log_vhost",
+                     [0, 1, 2], [0] * 3, [0] * 3, [5] * 3, id="virtual hosts: requests by address, any client"),
         pytest.param(log(("GET /a HTTP/1.1", '200 5 "-" "x"'), host="::ffff:10.0.0.1"), {}, "access_log", [0], [0], [0],
                      [5], id="IPv6"),
         pytest.param(SQUID.format("TCP_MISS/200 9", "a") + SQUID.format("TCP_IMS_HIT/304 3", "a"), {}, "squid", [0, 0],
