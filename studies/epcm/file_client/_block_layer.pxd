@@ -7,6 +7,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from misspenalty._kernel cimport Kernel
 from misspenalty.disks.drive._drive cimport Drive, drive_t
 from misspenalty.engine._engine cimport queue_t
+from misspenalty_studies.epcm.file_client._ranks cimport ranks_t
 
 cdef enum:
     NOTHING = -1                    # no entry, request or frame
@@ -61,6 +62,7 @@ cdef class BlockLayer(Kernel):
     cdef int32_t head               # head of the queue in the elevator's order; NOTHING = none queued
     cdef int32_t* rank              # rank of each entry by sector
     cdef int32_t* ranked            # entry of each rank
+    cdef ranks_t heads              # ranks of the first entries of queued requests
     cdef bint plugged               # requests wait for more to join them
     cdef int64_t max_sectors        # maximum number of sectors of a request
     cdef bint demand_first          # requests that a process waits for overtake the others

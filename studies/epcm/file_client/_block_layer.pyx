@@ -8,6 +8,7 @@ import numpy as np
 from misspenalty._kernel cimport Kernel
 from misspenalty.disks.drive._drive cimport Drive, record_t, service
 from misspenalty.engine._engine cimport event_t, pop, priority_of, reserve, schedule
+from misspenalty_studies.epcm.file_client._ranks cimport add_rank, below, clear_ranks, drop_rank, make_ranks
 
 from misspenalty.errors import ParameterError
 
@@ -43,6 +44,7 @@ cdef class BlockLayer(Kernel):
         self.unused = <int32_t*>self.allocate(self.room, sizeof(int32_t))
         self.rank = <int32_t*>self.allocate(self.number, sizeof(int32_t))
         self.ranked = <int32_t*>self.allocate(self.number, sizeof(int32_t))
+        make_ranks(&self.heads, self, self.number)
         reserve(&self.events, 64)
         for i in range(self.number):
             self.entries[i].lba, self.entries[i].sectors = lba[i], <int32_t>sectors[i]
@@ -66,6 +68,7 @@ cdef class BlockLayer(Kernel):
         self.head = self.oldest = self.newest = NOTHING
         self.plugged, self.serving, self.hand, self.free, self.latest = False, 0, 0, 0, 0
         self.spare = self.room
+        clear_ranks(&self.heads)
         for i in range(self.room):
             self.frames[i] = NOTHING
             self.unused[i] = <int32_t>(self.room - 1 - i)
@@ -116,6 +119,7 @@ cdef class BlockLayer(Kernel):
         other = &self.requests[r.next]
         if other.write != r.write or r.lba + r.sectors != other.lba or r.sectors + other.sectors > self.max_sectors:
             return
+        drop_rank(&self.heads, self.rank[other.first])
         self.entries[r.last].next = other.first
         r.last = other.last
         r.sectors += other.sectors
@@ -132,6 +136,8 @@ cdef class BlockLayer(Kernel):
     cdef void prepend(self, int32_t i, int32_t entry) noexcept nogil:
         """Prepend an entry to a request."""
         cdef request_t* r = &self.requests[i]
+        drop_rank(&self.heads, self.rank[r.first])
+        add_rank(&self.heads, self.rank[entry])
         self.entries[entry].next = r.first
         self.entries[entry].request = i
         r.first = entry
@@ -145,23 +151,18 @@ cdef class BlockLayer(Kernel):
         becomes the head of a plugged queue; in an unplugged queue it follows the highest request, after which the
         sectors start over.
         """
-        cdef int32_t other = self.head, before = NOTHING, highest = NOTHING
-        while other != NOTHING:
-            if highest == NOTHING or self.requests[other].lba > self.requests[highest].lba:
-                highest = other
-            if self.requests[other].lba < self.requests[i].lba and (
-                before == NOTHING or self.requests[other].lba > self.requests[before].lba
-            ):
-                before = other
-            other = self.requests[other].next
-        if highest == NOTHING or (self.plugged and before == NOTHING):  # the plug counts as a request below every sector
-            self.requests[i].next = self.head
+        cdef request_t* r = &self.requests[i]
+        cdef int64_t before = below(&self.heads, self.rank[r.first])
+        add_rank(&self.heads, self.rank[r.first])
+        if self.head == NOTHING or (self.plugged and before < 0):  # the plug counts as a request below every sector
+            r.next = self.head
             self.head = i
             return
-        if before == NOTHING:
-            before = highest
-        self.requests[i].next = self.requests[before].next
-        self.requests[before].next = i
+        if before < 0:
+            before = below(&self.heads, self.number)
+        i = self.entries[self.ranked[before]].request
+        r.next = self.requests[i].next
+        self.requests[i].next = self.entries[r.first].request
 
     cdef void join(self, int32_t entry, bint write) noexcept nogil:
         """Merge an entry into the first queued request that it extends, or queue a new one."""
@@ -223,6 +224,7 @@ cdef class BlockLayer(Kernel):
             else:
                 self.requests[before].next = r.next
             r.queued = 0
+            drop_rank(&self.heads, self.rank[r.first])
             begin = now + self.host
             if self.d != NULL:
                 begin = max(begin, self.latest)
