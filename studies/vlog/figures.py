@@ -288,7 +288,7 @@ def fig7(table):
 
 
 def _bars(table, column, label, log=False):
-    """Draw one panel per platform, one group per phase, one bar per system."""
+    """Draw one panel per platform, one group per phase, and one bar per system, or a mark on a logarithmic axis."""
     platforms, phases = (list(dict.fromkeys(table[key])) for key in ("platform", "phase"))
     systems = [system for system in SYSTEMS if system in set(zip(table["file_system"], table["disk"], strict=True))]
     figure, axes = new_panels(PAGE, 2.1, len(platforms))
