@@ -15,7 +15,7 @@ class Decided:
 
     def __init__(self, name, module, tables, variant):
         self.name, self.module, self.frames, self.halves, self.seeds = name, module, {}, {}, {}
-        self._readers = {}  # (item, columns) -> ids
+        self._lost = {}  # cells -> ids, from `losing`
         self.samples = {
             item: tables[f"{name}_{item}{BY_SEED}"]
             for item, table in module.TABLES.items()
@@ -41,6 +41,11 @@ class Decided:
         self.holes = gone + holes
         recorder = self.run(self.frames)
         self.forms, self.reports = recorder.forms, recorder.reports
+
+    @cached_property
+    def complete(self):
+        """The ids of the decided claims: those that have every number."""
+        return complete(self.forms)
 
     @cached_property
     def full(self):
@@ -80,11 +85,8 @@ class Decided:
 
     def readers(self, item, columns=()):
         """Return the ids of the decided claims that read a table, or the given columns of it."""
-        if (item, columns) not in self._readers:
-            frame = self.frames[item]
-            cells = (item, list(range(len(frame))), list(columns or frame.columns))
-            self._readers[item, columns] = complete(self.forms) & self.losing([cells])
-        return self._readers[item, columns]
+        frame = self.frames[item]
+        return self.complete & self.losing([(item, range(len(frame)), columns or frame.columns)])
 
     def seeds_of(self, id):
         """Return the number of runs over which a claim's numbers are averaged.
@@ -108,11 +110,14 @@ class Decided:
     def losing(self, cells):
         """Return the ids of the claims that lose a number when `cells`, tuples of item, rows and columns, are
         blanked."""
-        frames, readable = self.full
-        less = dict(frames)
-        for item, rows, columns in cells:
-            less[item] = blanked(less[item], rows, columns)
-        return readable - complete(self.run(less).forms)
+        cells = tuple((item, tuple(rows), tuple(columns)) for item, rows, columns in cells)
+        if cells not in self._lost:
+            frames, readable = self.full
+            less = dict(frames)
+            for item, rows, columns in cells:
+                less[item] = blanked(less[item], rows, columns)
+            self._lost[cells] = readable - complete(self.run(less).forms)
+        return self._lost[cells]
 
     def reading(self, fit, targets, variant=""):
         """Return the ids of the decided claims that read one of the cells `targets`; cells of a variant's table are
@@ -131,7 +136,7 @@ class Decided:
                     expected="a result table that claims read, one of its value columns, and members of its keys",
                 )
             cells.append((item, *found))
-        return complete(self.forms) & self.losing(cells) if cells else set()
+        return self.complete & self.losing(cells) if cells else set()
 
     def _item_of(self, table):
         """Return the item of a table named ``<study>_<item>`` or ``<study>_<item>_<variant>``; None if claims read no
@@ -167,7 +172,7 @@ class Decided:
     def reasons(self):
         """For each claim that lacks a number, by id, a text that says why: the first missing table or cell that the
         claim reads or, if it reads no such cell, the other possible causes."""
-        ids = {id for id, form in self.forms.items() if form} - complete(self.forms)
+        ids = {id for id, form in self.forms.items() if form} - self.complete
         here = ids & self.losing([hole[:3] for hole in self.holes]) if ids else ids
         return dict.fromkeys(ids, "a row is missing, or the claim divides by zero") | self._first(here, self.holes)
 

@@ -129,7 +129,7 @@ class Table:
 def blanked(frame, rows, columns):
     """Return a copy of a table with some cells set to NaN."""
     copy = frame.copy()
-    copy.iloc[rows, [copy.columns.get_loc(column) for column in columns]] = np.nan
+    copy.iloc[list(rows), [copy.columns.get_loc(column) for column in columns]] = np.nan
     return copy
 
 

@@ -245,6 +245,24 @@ def test_a_verdict_that_reads_a_table_which_a_fitted_parameter_drives_is_calibra
             small(rates(), hits(), calibration=[fit(drives=(wrong,))])
 
 
+def test_asking_again_who_reads_the_same_cells_runs_no_claims_again():
+    runs = []
+
+    def counted(record, tables):
+        runs.append(record)
+        claims(record, tables)
+
+    def count(*calibration):
+        runs.clear()
+        small(rates(), hits(), study=SimpleNamespace(TABLES=TABLES, claims=counted), calibration=calibration)
+        return len(runs)
+
+    cell = {"table": "x_rates", "where": {"mb": 1, "policy": "lru"}, "column": "rate"}
+    once = count(fit(published=(cell,), drives=({"table": "x_rates"},)))
+    columns = {"table": "x_rates", "columns": ["rate"]}  # all that the table has
+    assert count(*(fit(published=(cell,), drives=({"table": "x_rates"}, columns)) for _ in range(2))) == once > 1
+
+
 def test_a_parameter_drives_the_tables_of_the_variant_that_it_names():
     drives = ({"table": "x_rates_other"},)
     assert set(small(rates(), hits(), calibration=[fit(drives=drives)])["basis"]) == {"free", ""}
