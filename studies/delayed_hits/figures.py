@@ -1,5 +1,7 @@
 """Draw the figures of the delayed-hits study from tidy tables."""
 
+import itertools
+
 import numpy as np
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
@@ -13,25 +15,27 @@ MEAN, P99 = "#e8702a", "#d4e3f0"
 
 @drawn_from("trace", "cache_pct", "fetch_steps", "policy", "gain_pct")
 def gains(table):
-    """Gain in mean latency from ranking by aggregate delay, over the fetch time; one line per trace and cache size.
+    """Gain in mean latency from ranking by aggregate delay, over the fetch time: one row of panels per trace, and one
+    line per cache size, in percent of the trace's blocks.
 
     Parameters
     ----------
     table : DataFrame
         ``trace, cache_pct, fetch_steps, policy, gain_pct``; see `misspenalty_studies.delayed_hits.tables.gains`.
     """
-    policies = list(dict.fromkeys(table["policy"]))
-    figure, axes = new_panels(PAGE, 2.6, len(policies), sharey=True)
-    looks = dict(zip(dict.fromkeys(table["trace"]), SERIES, strict=False))
-    for axis, policy in zip(axes, policies, strict=True):
-        for (trace, _), line in table[table["policy"] == policy].groupby(["trace", "cache_pct"], sort=False):
-            axis.plot(line["fetch_steps"], line["gain_pct"], markersize=3, linewidth=0.8, **looks[trace])
+    traces, policies = (list(dict.fromkeys(table[column])) for column in ("trace", "policy"))
+    figure, grid = new_panels(PAGE, 0.5 + 1.6 * len(traces), len(traces), len(policies), sharex=True, sharey=True)
+    looks = dict(zip(sorted(set(table["cache_pct"])), SERIES, strict=False))
+    for (trace, policy), axis in zip(itertools.product(traces, policies), grid.flat, strict=True):
+        part = table[(table["trace"] == trace) & (table["policy"] == policy)]
+        for size, line in part.groupby("cache_pct"):
+            axis.plot(line["fetch_steps"], line["gain_pct"], linewidth=0.8, **looks[size])
         axis.axhline(0, color=GREY, linewidth=0.7)
-        axis.set(xscale="log", xlabel="Fetch time (steps)", title=policy_name(policy))
+        axis.set(xscale="log", title=f"{TRACES.get(trace, trace)}, {policy_name(policy)}")
         axis.xaxis.set_major_formatter(lambda steps, _: f"{steps:g}")
-    axes[0].set_ylabel("Lower mean latency (%)")
-    handles = [Line2D([], [], label=TRACES.get(trace, trace), **look) for trace, look in looks.items()]
-    return legend_above(figure, handles)
+    figure.supxlabel("Fetch time (steps)", fontsize=7)
+    figure.supylabel("Lower mean latency (%)", fontsize=7)
+    return legend_above(figure, [Line2D([], [], label=f"cache of {size:g} %", **look) for size, look in looks.items()])
 
 
 @drawn_from("trace", "cache_pct", "device", "mean_differs", "p99_differs", "slower_pct")
