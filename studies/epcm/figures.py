@@ -47,6 +47,7 @@ READINGS = {  # varied choices in words, by parameter; a colon is followed by ye
     "prefetch_kb": "prefetches of up to {} KB",
     "drive": "drive: {}",
 }
+SHORT = 0.025  # of the axis: the value of a shorter bar is written
 KEYS = ["benchmark", "model", "partition_size", "model_order"]
 
 
@@ -68,7 +69,8 @@ def fig7(table, baselines, reductions):
     """Reductions of the elapsed time and of the mean time of a read call, compared with the cold run, for every
     predictor by partition size and model order (P: PCM, E: EPCM), and for a hot cache (Figure 7).
 
-    Short dashes show the reductions without the buffer-to-page copy of Linux 2.2. In the panels of elapsed time,
+    Short dashes show the reductions without the buffer-to-page copy of Linux 2.2. The value of a bar is written where
+    the bar is too short to be seen. In the panels of elapsed time,
     whiskers are 95 % confidence intervals, and the dashed line is the total I/O wait of the cold run. The paper prints
     the values of the best EPCM, mostly without its setting, and of the hot cache. The paper's best EPCM is drawn at the
     setting that is best here.
@@ -95,6 +97,8 @@ def fig7(table, baselines, reductions):
         elapsed.set_ylabel("Reduction (s)")
         read.set_ylabel("Reduction (µs)")
         _published(axes[row], mine, baselines, reductions)
+        for axis in (elapsed, read):
+            _write_short(axis)
     entries = [Patch(linewidth=0.6, **_bar(model)) for model in ("last_successor", "pcm", "epcm", "hot")]
     entries.append(Line2D([], [], color=INK, marker="_", linestyle="", markersize=7, label="without buffer copy"))
     entries.append(Line2D([], [], color=GREY, linestyle="--", linewidth=0.8, label="cold I/O wait"))
@@ -122,6 +126,20 @@ def _reductions(axis, table, column, spread):
             axis.plot([at - 0.39, at + 0.39], [other[0]] * 2, color=INK, linewidth=1.0, zorder=4)
     name_columns(axis, [_name(row) for _, row in bars.iterrows()], rotation=90)
     axis.axhline(0, color=INK, linewidth=0.6)
+
+
+def _write_short(axis):
+    """Write the values of the bars that are hardly visible on the axis of a panel."""
+    low, high = axis.get_ylim()
+    for bars in axis.containers:
+        for bar in getattr(bars, "patches", ()):
+            value = bar.get_height()
+            if abs(value) < SHORT * (high - low):
+                place = (bar.get_center()[0], max(value, 0))
+                text = f"{value:.0f}" if abs(value) >= 10 else f"{value:.1g}"
+                axis.annotate(
+                    text.replace("-", "−"), place, (0, 4), textcoords="offset points", ha="center", fontsize=7
+                )
 
 
 def _ordered(table):
