@@ -218,8 +218,8 @@ def fig4(table):
 
 @drawn_from("first_level_mb", "chosen", "target_pct", "short_share_pct", "cache_mb", "policy")
 def first_level_fit(table, counts, published):
-    """The first level calibrated on Table 3. The panels show, for each of its sizes, the share of re-accesses closer
-    than 64 k references (the dotted line is the published share), the number of the ledger's entries on hit ratios that
+    """The first level calibrated on Table 3. The panels show, for each of its sizes, the share of short re-accesses,
+    closer than 64 k references (dotted: the published share), the number of the ledger's entries on hit ratios that
     are reproduced, and the hit ratios of MQ and LRU. A vertical line marks the size found; hollow marks on it are the
     published hit ratios.
 
@@ -239,9 +239,9 @@ def first_level_fit(table, counts, published):
     share = table.drop_duplicates("first_level_mb")
     first.plot(share["first_level_mb"], share["short_share_pct"], "o-", color=INK)
     first.axhline(table["target_pct"].iloc[0], color=GREY, linestyle=":")
-    first.set(title="Below 64 k (%)", ylim=(0, None))
+    first.set(title="Short re-accesses (%)", ylim=(0, None))
     second.plot(counts["first_level_mb"], counts["reproduced"], "o-", color=INK)
-    second.set(title=f"Reproduced of {counts['judged'].max()}", ylim=(0, counts["judged"].max()))
+    second.set(title=f"Reproduced, of {counts['judged'].max()}", ylim=(0, counts["judged"].max()))
     for axis, size in zip(others, sizes, strict=True):
         for policy in policy_order(table["policy"]):
             part, look = table[(table["cache_mb"] == size) & (table["policy"] == policy)], policy_line(policy)
