@@ -5,7 +5,7 @@ import pandas as pd
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from misspenalty.plotting.parts import SERIES, legend_above, name_columns, name_rows, size_axis
+from misspenalty.plotting.parts import SERIES, legend_above, name_columns, name_rows, parameter_words, size_axis
 from misspenalty.plotting.style import COLUMN, GREY, INK, PAGE, PUBLISHED, drawn_from, need, new_panels, styled
 
 TRAVERSALS = ("T6", "T1-", "T1", "T1+")
@@ -362,7 +362,7 @@ def sensitivity(costs, algorithm):
                 axis.plot(values, np.full(len(values), y + shift), markeredgecolor="white", **line)
             if len(own):
                 axis.axvline(own[column].iloc[0], color=line["color"], linewidth=0.6)
-        axis.set_yticks(range(len(moved)), [name.replace("_instructions", "").replace("_", " ") for name in moved])
+        axis.set_yticks(range(len(moved)), [_with_unit(name) for name in moved])
         axis.set_ylim(len(moved) - 0.4, -0.6)
         axis.set_xlabel("Share of the fetch time (%)")
         axis.grid(True, axis="both")
@@ -370,6 +370,15 @@ def sensitivity(costs, algorithm):
     axes[1].set_title("HAC's parameters and the database")
     labels = ("replacement", "conversion")
     return legend_above(figure, [Line2D([], [], label=name, **line) for name, line in zip(labels, lines, strict=True)])
+
+
+_COUNTED = {"scan": "frames per fetch", "lifetime": "fetches", "secondary": "pointers"}
+
+
+def _with_unit(name):
+    words, unit = parameter_words(name)
+    unit = _COUNTED.get(name, unit)
+    return f"{words} ({unit})" if unit else words
 
 
 def _moves(part, own, name, columns):

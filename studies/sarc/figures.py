@@ -11,7 +11,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import LogLocator
 
-from misspenalty.plotting.parts import SERIES, legend_above, name_rows, plain_ticks
+from misspenalty.plotting.parts import SERIES, legend_above, name_rows, parameter_words, plain_ticks
 from misspenalty.plotting.style import COLUMN, GREY, INK, PAGE, drawn_from, new_panels, policy_line, policy_order
 
 CONFIGS = {"cache_sensitive": "cache-sensitive", "cache_insensitive": "cache-insensitive"}
@@ -272,37 +272,58 @@ def sensitivity(table, orderings):
         axis.set_xlim(min(0.5, 0.9 * over_all.min().min()), max(2, 1.1 * over_all.max().max()))
         plain_ticks(axis.xaxis)
         axis.grid(True, axis="both")
-    name_rows(axes[0], [f"{parameter} = {value}" for parameter, value in names], fontsize=7)
+    name_rows(axes[0], [_with_value(*name) for name in names], fontsize=7)
     handles = [Line2D([], [], **{**policy_line(policy), "linestyle": ""}) for policy in policies]
     handles.append(Patch(color="#fbe7c6", label="different order (within 5 % counts as a tie)"))
     return legend_above(figure, handles)
+
+
+UNITS = {  # of the parameters whose names do not end in one
+    "threshold": "tracks",
+    "degree": "tracks",
+    "host_slots": "requests per array",
+    "contention_us": "µs per 1000 requests/s",
+    "drive_window": "operations",
+    "destages": "stripes per array",
+    "trigger": "of the group",
+    "insertion": "of the cache",
+}
+
+
+def _with_value(parameter, value):
+    words, unit = parameter_words(parameter)
+    return f"{words} = {value} {UNITS.get(parameter, unit)}".rstrip()
 
 
 @drawn_from("config", "footprint_gb", "threshold", "false_pct", "missed_pct", "mean_error_pct")
 def detection(table):
     """Accesses to tracks that sequential detection misjudges, by threshold, in LRU Top's cache at the lowest load.
 
-    There is one line per kind of error and space tried. The dotted line marks the threshold with the lowest mean error.
+    There is one line per kind of error and size of the space tried, which the marker shows. The dotted line marks the
+    threshold with the lowest mean error.
 
     Parameters
     ----------
     table : DataFrame
         ``config, footprint_gb, threshold, false_pct, missed_pct, mean_error_pct``.
     """
-    figure, axis = new_panels(COLUMN, 2.4)
+    figure, axis = new_panels(COLUMN, 2.6)
     kinds = {"false_pct": ("random, labelled sequential", "-"), "missed_pct": ("of a stream, not detected", "--")}
     colors = dict(zip(shown_configs(table), (INK, GREY), strict=False))
-    for (config, _), part in table.groupby(["config", "footprint_gb"], sort=False):
+    lines = [Line2D([], [], color=INK, linestyle=style, label=text) for text, style in kinds.values()]
+    for ((config, gb), part), space in zip(
+        table.groupby(["config", "footprint_gb"], sort=False), itertools.cycle(SERIES)
+    ):
         part = part.sort_values("threshold")
+        look = {"color": colors[config], "marker": space["marker"], "linewidth": 0.8}
         for column, (_, style) in kinds.items():
-            axis.plot(part["threshold"], part[column], style, color=colors[config], linewidth=0.8)
+            axis.plot(part["threshold"], part[column], linestyle=style, **look)
+        lines.append(Line2D([], [], linestyle="", label=f"{CONFIGS[config].removeprefix('cache-')}, {gb:g} GB", **look))
     axis.axvline(table.loc[table["mean_error_pct"].idxmin(), "threshold"], color=INK, linewidth=0.6, linestyle=":")
     axis.set_yscale("symlog", linthresh=0.1)
     axis.set(xlabel="Threshold (tracks)", ylabel="Accesses misjudged (%)", ylim=(0, None))
     axis.set_yticks([tick for tick in (0, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50) if tick <= axis.get_ylim()[1]])
     axis.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
-    lines = [Line2D([], [], color=INK, linestyle=style, label=text) for text, style in kinds.values()]
-    lines += [Line2D([], [], color=colors[config], linewidth=2, label=CONFIGS[config]) for config in colors]
     return legend_above(figure, lines, 2)
 
 

@@ -69,6 +69,11 @@ def fit_grid(table):
     insertion_axis.set(title="insertion", xlabel="Insertion (share of the cache)", ylabel=label)
     space_axis.set(title="space and insertion", xlabel="Space (GB)", ylabel="Insertion (share of the cache)")
     figure.colorbar(space_axis.collections[0], ax=space_axis, label="Mean factor", extend="max")
+    sizes = (("o", 3, "one seed"), ("o", 5.5, "all seeds"), ("x", 7, "chosen"))
+    handles += [
+        Line2D([], [], color=INK, marker=mark, markersize=size, linestyle="", label=label)
+        for mark, size, label in sizes
+    ]
     return legend_above(figure, handles)
 
 

@@ -31,7 +31,8 @@ def prefetchers(table):
     (ahead, 8), over the load. The bottom row shows, for a hundred sequential streams that ask for more than an array
     can deliver, the rate that they get and the share of the prefetched tracks that are evicted before a read, over the
     cache's size at full scale. Bars are 95 % confidence intervals over the seeds; "on misses" means prefetching a group
-    only after a sequential miss. Factors and parts of bars beyond the end of their axis are not shown.
+    only after a sequential miss. A bar that spans a whole panel means that the seeds disagree so much that their mean
+    says little. Factors and parts of bars beyond the end of their axis are not shown.
 
     Parameters
     ----------

@@ -17,6 +17,7 @@ SERIES = [  # looks of series that have no style of their own, such as captures 
     {"color": "#b0508f", "marker": "D", "linestyle": ":"},
     {"color": "#808080", "marker": "v", "linestyle": (0, (3, 1, 1, 1))},
 ]
+_UNITS = {"us": "µs", **{unit.lower(): unit for unit in ("ns", "KB", "MB", "GB", "bytes", "words", "instructions")}}
 _HALO = [withStroke(linewidth=2.4, foreground="white")]  # keeps a black mark visible on a dark bar
 _MARK = {"color": PUBLISHED, "linewidth": 1.0, "marker": "D", "markersize": 4}
 
@@ -62,6 +63,20 @@ def name_rows(axis, names, **look):
     axis.set_ylim(len(names) - 0.5, -0.5)
 
 
+def parameter_words(name):
+    """Return a parameter's name in words, and the unit that the name ends in, or an empty string.
+
+    Examples
+    --------
+    >>> parameter_words("client_l2_kb"), parameter_words("load_factor")
+    (('client L2', 'KB'), ('load factor', ''))
+    """
+    *words, last = name.split("_")
+    unit = _UNITS.get(last, "")
+    words = words if unit else [*words, last]
+    return " ".join(word.upper() if word in ("cpi", "l2") else word for word in words), unit
+
+
 def hit_ratio_lines(axis, table):
     """Draw hit ratio over cache size, one line per policy.
 
@@ -80,7 +95,7 @@ def hit_ratio_lines(axis, table):
 def size_and_policy_lines(axis, table, x, y):
     """Draw `y` over `x`, one line per cache size and policy.
 
-    Colour and marker show the size; the lines with filled markers are MQ's.
+    Colour shows the policy, and marker and line style the size; the markers of MQ are filled.
 
     Parameters
     ----------
@@ -96,9 +111,9 @@ def size_and_policy_lines(axis, table, x, y):
     looks = dict(zip(sorted(set(table["cache_mb"])), itertools.cycle(SERIES), strict=False))
     handles = {}
     for (mb, policy), line in table.sort_values(x).groupby(["cache_mb", "policy"]):
-        look = {**looks[mb], "markeredgecolor": "white", "label": f"{policy_name(policy)} {mb:g} MB"}
+        look = {**looks[mb], "color": policy_line(policy)["color"], "label": f"{policy_name(policy)} {mb:g} MB"}
         if policy != "mq":
-            look.update(markerfacecolor="white", markeredgecolor=look["color"], linewidth=0.8)
+            look.update(markerfacecolor="white", linewidth=0.8)
         handles[mb, policy] = axis.plot(line[x], line[y], **look)[0]
     return handles
 

@@ -76,6 +76,22 @@ def test_one_configuration_alone_is_enough(tables):
         FIGURES[name](**part)
 
 
+def test_detection_names_every_space_in_its_legend(tables):
+    figure = sarc.detection(**tables["detection"])
+    named = {(entry.get_marker(), entry.get_color()): entry.get_label() for entry in figure.legends[0].get_lines()[2:]}
+    drawn = {(line.get_marker(), line.get_color()) for line in figure.axes[0].get_lines()[:-1]}
+    assert drawn == set(named)
+    spaces = tables["detection"]["table"][["config", "footprint_gb"]].drop_duplicates()
+    assert sorted(named.values()) == sorted(
+        f"{config.removeprefix('cache_')}, {gb:g} GB" for config, gb in spaces.itertuples(index=False)
+    )
+
+
+def test_the_map_of_the_fit_explains_its_marks(tables):
+    figure = figures_fit.fit_grid(**tables["fit_grid"])
+    assert {"one seed", "all seeds", "chosen"} <= {entry.get_label() for entry in figure.legends[0].get_lines()}
+
+
 def test_ratios_below_the_axis_are_zeros_as_the_caption_says():
     minutes = archived("by_minute").sort_values("minute")
     drawn = minutes.groupby(["config", "policy"])["ratio"].transform(lambda ratio: ratio.rolling(5, 1).median())
