@@ -1,6 +1,7 @@
 """Test figures: equal bytes in every run, figures of incomplete tables, and a clear message for an unusable table."""
 
 import hashlib
+import itertools
 import re
 import subprocess
 import sys
@@ -220,6 +221,65 @@ def test_an_unusable_table_is_named(draw, table, column):
 def test_a_missing_table_is_named():
     with pytest.raises(TypeError, match="'table'"):
         mq.fig4(tables=TABLES["fig4"])
+
+
+def archived(study, *names):
+    return [read_tables(ROOT / "results" / study / f"{name}.csv") for name in names]
+
+
+@pytest.mark.parametrize("name", ["first_level", "fig7_sensitivity"])
+def test_lines_by_size_have_the_colour_of_their_policy(name):
+    entries = {entry.get_label(): entry for entry in DRAWN[name](TABLES).legends[0].get_lines()}
+    sizes, policies = (set(TABLES[name][column]) for column in ("cache_mb", "policy"))
+    assert len(entries) == len(sizes) * len(policies)
+    for policy in policies:
+        own = [entries[f"{style.policy_name(policy)} {mb:g} MB"] for mb in sizes]
+        assert {entry.get_color() for entry in own} == {style.policy_line(policy)["color"]}
+        assert len({(entry.get_marker(), entry.get_linestyle()) for entry in own}) == len(sizes)
+
+
+def test_lines_of_the_gains_are_named_by_cache_size():
+    (table,) = archived("delayed_hits", "gains")
+    figure = function_of("misspenalty_studies.delayed_hits.figures.gains")(table)
+    named = {entry.get_color(): entry.get_label() for entry in figure.legends[0].get_lines()}
+    assert list(named.values()) == [f"cache of {size:g} %" for size in sorted(set(table["cache_pct"]))]
+    assert len(figure.axes) == len(table.groupby(["trace", "policy"]))
+    for axis in figure.axes:
+        assert {line.get_color() for line in axis.get_lines()[:-1]} == set(named)  # the last is the line at 0
+
+
+def test_a_line_that_coincides_with_another_is_narrower_and_above_it():
+    (table,) = archived("classics", "hit_ratios")
+    published = pd.read_csv(ROOT / "studies" / "classics" / "published" / "hit_ratios.csv")
+    looping = function_of("misspenalty_studies.classics.figures.looping")(table, published).axes[0]
+    lines = {line.get_label(): line for line in looping.get_lines()}
+    order = [lines[name] for name in ("LRU", "ARC", "CAR")]
+    for below, above in itertools.pairwise(order):
+        assert below.get_linewidth() > above.get_linewidth() and below.get_zorder() < above.get_zorder()
+    assert {line.get_markeredgecolor() for line in order} == {"none"}
+
+
+def test_the_values_of_epcms_bars_are_written_where_they_are_too_short_to_be_seen():
+    (table,) = archived("epcm", "fig7")
+    baselines, reductions = (
+        pd.read_csv(ROOT / "studies" / "epcm" / "published" / f"{name}.csv") for name in ("baselines", "reductions")
+    )
+    axes = function_of("misspenalty_studies.epcm.figures.fig7")(table, baselines, reductions).axes
+    texts = {axis.get_title(loc="left"): [text.get_text() for text in axis.texts] for axis in axes}
+    assert len(texts["SSH: read calls"]) == len(axes[-1].patches) and texts["GNU ld: read calls"] == []
+
+
+def test_parameters_of_sensitivities_have_words_and_units():
+    costs, hac = archived("hac", "cost_sensitivity", "sensitivity")
+    table, orderings = archived("sarc", "sensitivity", "orderings")
+    figures = (
+        function_of("misspenalty_studies.hac.figures.sensitivity")(costs, hac),
+        function_of("misspenalty_studies.sarc.figures.sensitivity")(table, orderings),
+    )
+    labels = [{label.get_text() for axis in figure.axes for label in axis.get_yticklabels()} for figure in figures]
+    assert {"client L2 (KB)", "packet (µs)", "install (instructions)", "scan (frames per fetch)"} <= labels[0]
+    assert {"controller = 52.5 µs", "write cache = 1024 MB", "degree = 16 tracks", "load factor = 0.855"} <= labels[1]
+    assert not any("_" in label for label in labels[0] | labels[1])
 
 
 def test_published_rates_follow_from_the_printed_gains():
