@@ -53,7 +53,7 @@ def surface(table):
         grid.set_yticks(range(cells.shape[0]), [f"{start:g}" for start in cells.index], fontsize=7)
         grid.set_xlabel("Training runs")
         grid.set_ylabel("Head start (s)")
-        figure.colorbar(image, ax=grid).set_label(f"EPCM: {words}, darker is better")
+        figure.colorbar(image, ax=grid).set_label(f"EPCM: {words}\n(darker is better)")
     marks = [Line2D([], [], color=MODELS[m][1], marker=MODELS[m][3], label=MODELS[m][0]) for m in shown]
     marks.append(Line2D([], [], color=INK, linestyle="--", label=f"{starts[1]:g} s of head start"))
     return legend_above(figure, marks)

@@ -1,7 +1,7 @@
 """Simulate prefill servers behind a scheduler; each has its own cache, or all share one.
 
 R. Qin et al., FAST 2025, sections 4.1, 5.3.2 and Figure 5. A server prefills one request at a time, in the order of
-arrival. Caches are LRU (3.2.1). Where the paper is silent, these readings were fixed before the first run:
+arrival. Caches are LRU (3.2.1). Where the paper does not say, these readings were fixed before the first run:
 
 - *aware* sends a request to the server with the lowest predicted time to first token: the rest of its queue, loading
   the reused prefix, and the prefill of the remaining tokens. *balanced* sends it to the server with the shortest queue,

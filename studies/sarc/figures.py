@@ -361,7 +361,7 @@ def scale(table):
 def _needed(policy):
     """Return the keywords that draw the mark of a policy over its bars."""
     look = {key: value for key, value in policy_line(policy).items() if key in ("label", "color", "marker")}
-    return {**look, "label": f"{look['label']}, published", "linestyle": "", "markersize": 3.5, "markeredgecolor": INK}
+    return {**look, "label": f"{look['label']}, allowed", "linestyle": "", "markersize": 3.5, "markeredgecolor": INK}
 
 
 @drawn_from("config", "scaled_iops", "policy", *PURPOSES, "needed_operations")

@@ -114,7 +114,7 @@ class VlogSettings(Settings):
         "random choice of blocks, and of tracks by the compactor.",
         "The paper's 80 % is what df shows, including the reserve of 12 %. Steady state needs a warm_up of five.",
     )
-    gap_seeds: int = setting(5, "Runs averaged per point of the exploration of Table 2.", ge=1, le=1000)
+    gap_seeds: int = setting(5, "Number of runs averaged for each point of the exploration of Table 2.", ge=1, le=1000)
     host_factors: Distinct[Annotated[Number, Field(ge=0, le=1000)]] = setting(
         [0, 0.25, 0.5, 0.75, 1, 1.25, 1.5, 2, 3, 4],
         "Factors on all host times.",

@@ -5,6 +5,7 @@ import json
 import os
 import re
 import runpy
+import shlex
 import shutil
 import signal
 import subprocess
@@ -69,7 +70,7 @@ import sys
 from misspenalty_studies.common.reporting.provenance import build_manifest, write_manifest
 write_manifest(build_manifest(["raw.csv"], sys.argv[2:]), sys.argv[1])
 """
-MANIFEST = f"{sys.executable} manifest.py {{output}} {{input}}"  # Snakemake starts itself again for a `run:`
+MANIFEST = f"{shlex.quote(sys.executable)} manifest.py {{output}} {{input}}"  # Snakemake starts itself again for a `run:`
 
 
 def prepare(folder, snakefile):

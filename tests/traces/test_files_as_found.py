@@ -86,7 +86,7 @@ S3 = 'o mine [06/Feb/2019:00:00:38 +0000] 1.2.3.4 r id {} {} "GET /x HTTP/1.1" 2
                      id="blanks around a path, and an odd version, as in NASA's logs"),
         pytest.param(log(("PUT /a HTTP/1.1", "201 0"), ("GET /a HTTP/1.1", "200 9"), ("PUT /a HTTP/1.1", "201 7")),
                      {}, "access_log", [0, 0, 0], [1, 0, 1], [0, SECOND, 2 * SECOND], [9, 9, 9],
-                     id="the answer to a write is not its object"),
+                     id="the answer to a write does not hold the object"),
         pytest.param(log(("GET /a HTTP/1.1", "200 9"), ("GET  ", "404 1"), ("GET ", "200 1")), {}, "access_log", [0],
                      [0], [0], [9], id="requests without a path"),
         pytest.param(HOSTS.format(*HOST), {}, "access_log_host", [0, 1, 2], [0] * 3, [0] * 3, [5] * 3,

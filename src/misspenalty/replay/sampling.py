@@ -78,7 +78,7 @@ def error_bar(whole: Any, parts: Any, at_own_rate: Any) -> Any:
     the share of the blocks that it actually contains. On most traces both are small. The first is large where the hit
     ratio of a small cache on few blocks differs from that of a large one on many: at the cliff of a loop, or for LFU
     among many blocks that are used once. The second is large where a loop just fits or just does not: a sample that
-    happens to have a few blocks too many or too few then shows the other side of the cliff.
+    has slightly too many or too few blocks then falls on the other side of the cliff.
 
     Parameters
     ----------

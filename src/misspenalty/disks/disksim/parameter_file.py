@@ -53,7 +53,7 @@ class _Parser:
         self.path, self.depth, self.opened = Path(path), depth, opened
         opened.append(self.path)
         if depth > MAX_NESTING or len(opened) > MOST_FILES:
-            raise InputError("files source each other in a cycle, or too often", path=path)
+            raise InputError("files source each other in a cycle, or too many are sourced", path=path)
         try:
             if self.path.stat().st_size > MOST_BYTES:
                 raise InputError(f"more than {MOST_BYTES >> 20} MiB; no parameter file is that large", path=path)
