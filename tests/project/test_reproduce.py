@@ -70,7 +70,9 @@ import sys
 from misspenalty_studies.common.reporting.provenance import build_manifest, write_manifest
 write_manifest(build_manifest(["raw.csv"], sys.argv[2:]), sys.argv[1])
 """
-MANIFEST = f"{shlex.quote(sys.executable)} manifest.py {{output}} {{input}}"  # Snakemake starts itself again for a `run:`
+MANIFEST = (
+    f"{shlex.quote(sys.executable)} manifest.py {{output}} {{input}}"  # Snakemake starts itself again for a `run:`
+)
 
 
 def prepare(folder, snakefile):

@@ -89,6 +89,8 @@ S3 = 'o mine [06/Feb/2019:00:00:38 +0000] 1.2.3.4 r id {} {} "GET /x HTTP/1.1" 2
                      id="the answer to a write does not hold the object"),
         pytest.param(log(("GET /a HTTP/1.1", "200 9"), ("GET  ", "404 1"), ("GET ", "200 1")), {}, "access_log", [0],
                      [0], [0], [9], id="requests without a path"),
+        pytest.param(log(*(("GET /a HTTP/1.1", f"{status} 1") for status in ("499", "000", "0"))), {}, "access_log",
+                     [0, 0, 0], [0, 0, 0], [0, SECOND, 2 * SECOND], [1, 1, 1], id="no status, and nginx's own"),
         pytest.param(HOSTS.format(*HOST), {}, "access_log_host", [0, 1, 2], [0] * 3, [0] * 3, [5] * 3,
                      id="lighttpd: hosts in the second field"),
         pytest.param(HOSTS.format(*"---"), {}, "access_log", [0, 0, 0], [0] * 3, [0] * 3, [5] * 3,
@@ -272,6 +274,10 @@ def test_read_right(opened, content, options, format, ids, writes, times, sizes)
         ),
         ('1234  1000.000001 openat(AT_FDCWD, "/a", O_RDONLY) = 3\n', "strace.*misspenalty record files"),
         ('1.5 [0 1.2.3.4:5] "MGET" "x" "y"\n', "operation 'MGET'.*--operations MGET=read"),
+        ('1.5 [0 1.2.3.4:5] "XREADGROUP" "GROUP" "g" "c" "STREAMS" "x" ">"\n', "operation 'XREADGROUP'.*--operations"),
+        (log(("GET /a HTTP/1.1", "2326 200"), ("GET /a HTTP/1.1", "- 304")), "line 1"),
+        (VHOST.replace(" 200 5", " 5 200"), "line 1"),
+        (HOSTS.format(*HOST).replace(" 200 5", " 5 200"), "line 1"),
     ],
 )
 def test_a_refusal_says_what_is_wrong_or_what_to_do(opened, content, message):
@@ -444,6 +450,12 @@ def test_answers_that_may_not_be_whole_objects_are_counted(opened, content, said
     notes = [note for note in opened(content).reading.notes if "whole objects" in note]
     expected = [f"answers that may not be whole objects count with the bytes sent: {said}"]
     assert notes == (expected if said else [])
+
+
+def test_commands_of_redis_on_one_key_are_read(opened):
+    commands = ("TOUCH", "HRANDFIELD", "BLPOP", "HSETEX", "XGROUP")
+    lines = "".join(f'1.5 [0 1.2.3.4:5] "{command}" "x" "9"\n' for command in commands)
+    assert opened(lines).write.tolist() == [0, 0, 0, 1, 1]
 
 
 def test_what_was_left_out_or_filled_in_is_said(opened):

@@ -334,7 +334,7 @@ def test_an_answer_without_a_body_has_the_size_of_the_others(tmp_path, statuses)
     pq.write_table(table, path := tmp_path / "answers.parquet")
     for trace in (Trace.from_table(table), Trace.from_table(table, columns="status=sc_status"), open_trace(path)):
         assert trace.bytes_of(slice(None)).tolist() == [10, 10, 5, 6] and trace.reading.columns["status"] == "sc_status"
-        assert "1 size unknown, taken from other requests to the same object" in trace.reading.notes
+        assert "1 size unknown, taken from other requests to the same object if any states it" in trace.reading.notes
         assert any(note.endswith(": 1 of status 206") for note in trace.reading.notes)
     nothing = Trace.from_table({"key": ["a", "b"], "bytes": [3, 5], "sc_status": [304, 200]})
     assert nothing.bytes_of(slice(None)).tolist() == [0, 5]

@@ -323,7 +323,7 @@ def test_a_size_of_0_that_metas_key_value_cache_read_is_unknown(opened, header):
     trace = opened("\n".join(lines) + "\n", format="meta_kv")
     key = 4 if "key_size" in names else 0
     assert trace.bytes_of(slice(None)).tolist() == [50 + key] * 4 + [key]
-    assert trace.reading.notes == ("3 sizes unknown, taken from other requests to the same object",)
+    assert trace.reading.notes == ("3 sizes unknown, taken from other requests to the same object if any states it",)
 
 
 CDN = (

@@ -132,7 +132,7 @@ def test_a_size_of_0_that_libcachesim_read_is_unknown(opened):
     rows = [(7, 0, 1), (7, 30, 3), (8, 0, 3), (7, 0, 9), (7, 0, 1)]  # object, size, operation: get, set, delete
     trace = opened(lcs_file([(5, *row, 0) for row in rows]))
     assert trace.bytes_of(slice(None)).tolist() == [30, 30, 0, 30]
-    assert trace.reading.notes == ("2 sizes unknown, taken from other requests to the same object",)
+    assert trace.reading.notes == ("2 sizes unknown, taken from other requests to the same object if any states it",)
 
 
 @pytest.mark.parametrize(

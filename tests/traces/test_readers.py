@@ -193,7 +193,7 @@ def test_a_size_of_0_is_unknown_in_oracle_general(tmp_path):
     trace = open_trace(write(tmp_path / "x.oracleGeneral", rows))
     assert trace.bytes_of(slice(None)).tolist() == [90, 0, 90, 90]
     said = (
-        "3 sizes unknown, taken from other requests to the same object",
+        "3 sizes unknown, taken from other requests to the same object if any states it",
         "1 object of unknown size, taken for 0 bytes",
     )
     assert trace.reading.notes == said

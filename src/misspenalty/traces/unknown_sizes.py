@@ -16,9 +16,9 @@ def notes(count: int) -> tuple[str, ...]:
     Examples
     --------
     >>> notes(1), notes(0)
-    (('1 size unknown, taken from other requests to the same object',), ())
+    (('1 size unknown, taken from other requests to the same object if any states it',), ())
     """
-    said = f"{count:,} size{'s' * (count > 1)} unknown, taken from other requests to the same object"
+    said = f"{count:,} size{'s' * (count > 1)} unknown, taken from other requests to the same object if any states it"
     return (said,) if count else ()
 
 
