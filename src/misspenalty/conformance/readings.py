@@ -414,7 +414,7 @@ FIRST = {  # what the first reading of each policy decides
     "hyperbolic": "A cache of up to 64 blocks compares all of them; on a tie, the block loaded first goes.",
     "lhd": "There is one application; a cache of up to 8 blocks compares all; on a tie, the least recently used goes.",
     "lecar": "The definition follows the authors' code, but on a tie, LFU chooses the least recently used block.",
-    "clockpro": "As in the authors' code, the first pages are hot, and HAND_hot keeps the shares; the paper does not say.",
+    "clockpro": "As in the authors' code, the first pages are hot, and HAND_hot keeps the shares; the paper is silent.",
     "sarc": "An eviction chooses by SEQ's desired size, at first 0, then moves that size; from 0, it becomes |SEQ|.",
     "s4fifo": "The definition follows the authors' code, but without the model: the parameters stay as they are.",
     "opt": "It is open which of the blocks that are never used again goes; this changes no hit.",
