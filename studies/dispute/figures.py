@@ -43,8 +43,8 @@ BELOW = {  # the legend of a panel, outside of the axes, so that its marks are n
 def means(table, published):
     """Mean reduction of the miss ratio from FIFO over the traces of the authors' selection, from their result files.
 
-    Thick lines are 95 % intervals from random draws of traces, thin lines from draws of whole data sets; the diamond is
-    the paper's value.
+    Thick lines are 95 % intervals with traces as independent draws, thin lines with data sets as independent draws; the
+    diamond is the paper's value.
 
     Parameters
     ----------
@@ -78,8 +78,8 @@ def means(table, published):
         axis.set(xlabel="Lower miss ratio than FIFO (%)", title=title)
     _policies(axes[0])
     handles = [
-        Line2D([], [], color=INK, linewidth=2.5, marker="o", markersize=3, label="mean, 95 % interval, traces drawn"),
-        Line2D([], [], color=GREY, linewidth=0.8, label="95 % interval, whole data sets drawn"),
+        Line2D([], [], color=INK, linewidth=2.5, marker="o", markersize=3, label="mean, 95 %, traces independent"),
+        Line2D([], [], color=GREY, linewidth=0.8, label="95 %, data sets independent"),
         Line2D([], [], **MARK, label="published"),
     ]
     return legend_above(figure, handles)
@@ -110,8 +110,8 @@ def worse(table, published):
 @styled
 def datasets(table):
     """Mean reduction of the miss ratio from FIFO per data set, over the traces of the authors' selection, from their
-    result files. Lines are 95 % intervals from random draws of the data set's traces; block traces are above the dark
-    rule, web traces below.
+    result files. Lines are 95 % intervals with traces as independent draws; a data set with fewer than five traces has
+    none. Block traces are above the dark rule, web traces below.
 
     Parameters
     ----------

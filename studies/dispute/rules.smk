@@ -63,11 +63,7 @@ else:
         threads=2,
     )
 
-plan.table(
-    "dispute.tables.replayed_reductions",
-    replays="replays",
-    options={"resamples": DISPUTE["resamples"], "seed": DISPUTE["seed"]},
-)
+plan.table("dispute.tables.replayed_reductions", replays="replays")
 plan.table("dispute.tables.trace_comparisons", replays="replays")
 plan.table(
     "dispute.tables.program",
@@ -106,7 +102,6 @@ plan.conditions = [
     "examples",
 ]
 plan.read.append("data/external.yaml")
-plan.seed = DISPUTE["seed"]
 
 
 plan.simulation(
@@ -133,5 +128,4 @@ else:
         "dispute.published.aggregate",
         inputs=dict(table=dispute_table),
         outputs=AGGREGATED,
-        params=dict(resamples=DISPUTE["resamples"], seed=DISPUTE["seed"]),
     )

@@ -1,4 +1,4 @@
-"""Define the settings of the dispute study: the traces that are replayed, the cache sizes, and the bootstrap."""
+"""Define the settings of the dispute study: the traces that are replayed, and the cache sizes."""
 
 from typing import Annotated, ClassVar, Literal
 
@@ -58,5 +58,3 @@ class DisputeSettings(Settings):
         "Cache sizes, as shares of the distinct blocks of a trace.",
         "Both papers use 0.1 and 10 %; 1 % lies in between. Caches of fewer than ten blocks are left out.",
     )
-    resamples: Annotated[int, Field(ge=10, le=100_000)] = setting(1000, "Draws of the bootstrap.")
-    seed: Annotated[int, Field(ge=0)] = setting(1, "Seed of the bootstrap.")

@@ -20,24 +20,22 @@ def wide(replays):
     return replays.pivot(index=KEYS, columns="policy", values="miss_ratio").reset_index()
 
 
-def replayed_reductions(replays, resamples, seed):
+def replayed_reductions(replays):
     """Compute the gain of each policy over FIFO on the replayed traces, by kind of trace and size.
 
     Parameters
     ----------
     replays : DataFrame
         From `runs.replay_file`, concatenated for all traces.
-    resamples, seed : int
-        Parameters of the bootstrap.
 
     Returns
     -------
     DataFrame
         ``kind, size_ratio, policy, traces, mean, ci95_low, ci95_high, median, worse_than_fifo_pct, below_lru_pct,
         best_pct``: the reduction of the miss ratio from FIFO in %, as in `published.reduction`, with the 95 % interval
-        of its mean, from traces drawn with replacement; shares of traces on which the policy misses more often than
-        FIFO, less often than LRU, and least often of the policies in `COMPETING` (alone or on a tie). The kind ``every
-        trace`` covers all traces. Sizes used for only one trace are left out.
+        of its mean (empty for few traces, see `published.over_traces`); shares of traces on which the policy misses
+        more often than FIFO, less often than LRU, and least often of the policies in `COMPETING` (alone or on a tie).
+        The kind ``every trace`` covers all traces. Sizes used for only one trace are left out.
     """
     cells = wide(replays)
     sizes = replays.groupby("size_ratio")["trace"].nunique()
@@ -47,7 +45,7 @@ def replayed_reductions(replays, resamples, seed):
     for kind, group in groups:
         for size, rows in group.groupby("size_ratio"):
             gains = reduction(rows, COMPETING)
-            low, high = over_traces(gains, resamples, seed)
+            low, high = over_traces(gains)
             values = rows[list(COMPETING)]
             parts[kind, size] = pd.DataFrame(
                 {

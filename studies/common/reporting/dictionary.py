@@ -263,8 +263,8 @@ Each table is a CSV file with one header line; `<study>/<item>.csv` is a table o
 Numbers have at most ten significant digits. KB, MB and GB are powers of 1,024 bytes unless the meaning says otherwise.
 
 All confidence intervals are at 95 %. `<column>_ci95` is half the width of the interval of a mean over seeds or runs
-(Student's t): the interval is `<column>` ± `<column>_ci95`. Where the interval is from a bootstrap, `ci95_low` and
-`ci95_high` are its ends.
+(Student's t): the interval is `<column>` ± `<column>_ci95`. Where the interval is over traces or data sets,
+`ci95_low` and `ci95_high` are its ends.
 
 A file whose name ends in `_calibrated` is of a calibrated variant: behind Multi-Queue's calibrated first level, or
 with HAC's other database and the fitted size of its server's cache.

@@ -53,7 +53,7 @@ def test_every_declared_table_and_column_is_used(study):
 
 
 def test_intervals_have_one_name_and_one_level():
-    """Names of half widths must end in _ci95, and names of the ends of bootstrap intervals in ci95_low or ci95_high;
+    """Names of half widths must end in _ci95, and names of the ends of other intervals in ci95_low or ci95_high;
     no other column may be an interval."""
     assert len(STUDIES) > 5
     for study in STUDIES:
