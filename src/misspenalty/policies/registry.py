@@ -350,7 +350,7 @@ def register_admission(name: str) -> Callable[[Any], Any]:
 def register(
     name: str,
     kernel: Callable[..., Any] | None = None,
-    parameters: Sequence[Parameter] = (),
+    parameters: Iterable[Parameter] = (),
     offline: bool = False,
     spatial: bool = False,
     check: Callable[..., Any] | None = None,
@@ -363,7 +363,7 @@ def register(
         Lower case.
     kernel : callable, optional
         The policy's compiled form; without one the class itself is used, like a user's own class.
-    parameters : sequence of Parameter
+    parameters : iterable of Parameter
         The policy's parameters; if it has no kernel and none are given, those of the class's constructor.
     offline, spatial, check
         As in `Definition`, where `check` is called ``together``.
@@ -372,7 +372,7 @@ def register(
     ------
     ParameterError
         The name is empty, not in lower case, or that of another policy; `offline`, `spatial` or `check` is given
-        without a kernel or parameters; `parameters` is no sequence of `Parameter`; or the class is not a policy.
+        without a kernel or parameters; `parameters` holds something else than a `Parameter`; or the class is not a policy.
 
     Examples
     --------
@@ -390,9 +390,9 @@ def register(
         check_name("policy", name, reference, _policies.get(name))
         if name in ALIASES:
             raise ParameterError(f"policy name {name!r} is another name of {ALIASES[name]}; choose a name of its own")
-        if isinstance(parameters, Parameter) or not all(isinstance(each, Parameter) for each in parameters):
+        declared = () if isinstance(parameters, Parameter) else tuple(parameters)
+        if isinstance(parameters, Parameter) or not all(isinstance(each, Parameter) for each in declared):
             raise ParameterError(f"policy {name!r}: parameters is {parameters!r}; expected a list of Parameter")
-        declared = tuple(parameters)
         if kernel is None and not declared:
             if offline or spatial or check:
                 raise ParameterError(
