@@ -296,15 +296,19 @@ def test_what_holds_no_results_is_refused(capsys, words, said):
     assert (status, out) == (2, "") and said in error
 
 
-def test_requests_without_an_end_of_line_are_refused_at_once():
+@pytest.mark.parametrize(
+    ("path", "said"), [("/dev/zero", b"/dev/zero: is a device"), ("-", b"line 1: the line is longer than 64 KB")]
+)
+def test_requests_without_an_end_of_line_are_refused_at_once(path, said):
     memory = 4 << 30
     done = subprocess.run(
-        [sys.executable, "-m", "misspenalty", "disk", "replay", "hp97560", "/dev/zero"],
+        [sys.executable, "-m", "misspenalty", "disk", "replay", "hp97560", path],
+        input=bytes(1 << 22),
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (memory, memory)),
         capture_output=True,
         check=False,
     )
-    assert done.returncode == 2 and b"/dev/zero, line 1: " in done.stderr
+    assert done.returncode == 2 and said in done.stderr
 
 
 @pytest.mark.parametrize("name", ["-1.csv", "-x.spc", "-.5", "-1=2.csv"])
