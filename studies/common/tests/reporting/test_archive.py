@@ -431,7 +431,7 @@ def test_a_forgery_with_its_own_checksums_is_different(checkout, tmp_path, name,
 
 def test_a_forged_release_is_different(checkout, tmp_path):
     citation = (checkout / "CITATION.cff").read_bytes()
-    archive = forged(checkout, tmp_path, "CITATION.cff", citation + b"keywords: [evil]\n")
+    archive = forged(checkout, tmp_path, "CITATION.cff", citation.replace(b"keywords:\n", b"keywords:\n  - evil\n"))
     assert set(different(archive, checkout)) == {"CITATION.cff", METADATA}
 
 
