@@ -372,7 +372,8 @@ def register(
     ------
     ParameterError
         The name is empty, not in lower case, or that of another policy; `offline`, `spatial` or `check` is given
-        without a kernel or parameters; `parameters` holds something else than a `Parameter`; or the class is not a policy.
+        without a kernel or parameters; `parameters` holds something else than a `Parameter`; or the class is not a
+        policy.
 
     Examples
     --------
