@@ -145,7 +145,7 @@ def _requests(
 
 def _bytes_alike(column: pa.Array) -> pa.Array:
     """Return a column of UUIDs, or of bytes in another layout, as plain bytes; any other column as it is."""
-    column = column.storage if isinstance(column, pa.ExtensionArray) else column
+    column = column.storage if isinstance(column.type, pa.BaseExtensionType) else column
     kind = column.type
     layouts = pa.types.is_fixed_size_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_binary_view(kind)
     return column.cast(pa.binary()) if layouts else column
