@@ -80,7 +80,7 @@ def test_names_of_policies_are_unique_and_in_lower_case():
         register("lru")(Mine)
     with pytest.raises(ParameterError, match="policy name 'Mine'; expected a name in lower case"):
         register("Mine")(Mine)
-    with pytest.raises(ParameterError, match="policy name 'min' is another name of opt"):
+    with pytest.raises(ParameterError, match="policy name 'min' is another name for opt"):
         register("min")(Mine)
 
 
@@ -363,7 +363,7 @@ def test_opt_is_not_a_bound_for_reads_alone():
     trace = Trace.from_blocks([1, 2, 3, 2, 3, 1], write=[False, True, True, True, True, False])
     with pytest.warns(MissPenaltyWarning) as told:
         hit_ratio_curve(trace, [type("First", (Keep,), {}), "opt_bypass"], 2)
-    assert "First has more hits than opt_bypass at 2 blocks: opt_bypass is no bound for part" in str(told[-1].message)
+    assert "First has more hits than opt_bypass at 2 blocks: opt_bypass is not a bound for" in str(told[-1].message)
 
 
 def test_evictions_are_those_of_the_requests():

@@ -17,7 +17,7 @@ cdef class Clock(Policy):
     cdef uint32_t room          # blocks the cache can hold
     cdef uint8_t top            # highest state
     cdef int64_t asked          # value of `evictions` at the last call of `would_evict`
-    cdef size_t passed          # number of places from the hand on whose blocks had counters above 0 at that time
+    cdef size_t passed          # number of consecutive places from the hand on whose counters were above 0 at that time
 
     def __cinit__(self, capacity, blocks, bits):
         self.room = <uint32_t>self.max_resident()

@@ -131,7 +131,7 @@ cdef void run_counting(
     """Replay references, and add the evictions of the marked ones to `counted_evictions`; NULL marks all.
 
     Unless the policy `varies`, a miss in a full cache evicts exactly one block. If it does, each stretch of references
-    that all count, or do not, is replayed on its own.
+    that are all counted, or all uncounted, is replayed on its own.
     """
     cdef Py_ssize_t begin = 0, i, room = policy.capacity - policy.resident
     cdef int64_t before = policy.evictions

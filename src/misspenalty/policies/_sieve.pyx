@@ -28,7 +28,7 @@ cdef class SIEVE(Policy):
     cdef uint8_t* states        # ABSENT, CACHED or VISITED; one per block
     cdef Queue queue
     cdef int64_t asked          # value of `evictions` at the last call of `would_evict`
-    cdef size_t passed          # number of entries from the hand on whose blocks were marked visited at that time
+    cdef size_t passed          # number of consecutive entries from the hand on that were marked visited at that time
 
     def __cinit__(self, capacity, blocks):
         self.states = <uint8_t*>self.allocate(blocks, sizeof(uint8_t))

@@ -1,6 +1,6 @@
 # A cache of tracks with sequential detection and prefetching in front of its lists, which a controller calls.
 #
-# A track has up to eight pages, of which any may be cached. `request` makes one access to pages of one track: it sets
+# A track has up to eight pages, any of which may be cached. `request` makes one access to pages of one track: it sets
 # the track's counter, moves the track, makes room, puts missing and prefetched pages into the cache, and lists the
 # reads to issue. The cache is only a directory: pages are in it from the moment their read is issued, and the caller
 # has to keep a record of the reads in flight.

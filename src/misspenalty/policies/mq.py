@@ -48,7 +48,7 @@ PARAMETERS = (
 
 
 def check(life_time, life_time_factor, **_):
-    """Refuse a factor for a `life_time` that is given, on which it would have no effect."""
+    """Refuse a factor if `life_time` is given, because it would have no effect."""
     if life_time is not None and life_time_factor != 1:
         raise ParameterError(
             f"mq: life_time_factor is {life_time_factor:g} and life_time is {life_time}; expected only one of them,"

@@ -372,7 +372,7 @@ def register(
     ------
     ParameterError
         The name is empty, not in lower case, or that of another policy; `offline`, `spatial` or `check` is given
-        without a kernel or parameters; `parameters` holds something else than a `Parameter`; or the class is not a
+        without a kernel or parameters; `parameters` holds something other than a `Parameter`; or the class is not a
         policy.
 
     Examples
@@ -390,7 +390,7 @@ def register(
     def enter(reference: type) -> type:
         check_name("policy", name, reference, _policies.get(name))
         if name in ALIASES:
-            raise ParameterError(f"policy name {name!r} is another name of {ALIASES[name]}; choose a name of its own")
+            raise ParameterError(f"policy name {name!r} is another name for {ALIASES[name]}; choose a name of its own")
         declared = () if isinstance(parameters, Parameter) else tuple(parameters)
         if isinstance(parameters, Parameter) or not all(isinstance(each, Parameter) for each in declared):
             raise ParameterError(f"policy {name!r}: parameters is {parameters!r}; expected a list of Parameter")

@@ -17,8 +17,8 @@ Deviations and decisions:
   reached its share. `fill_main=0` is the paper's algorithm 1: all new blocks enter S.
 - A missed block is looked up in G, and removed from it if found, before another block is evicted, as in the authors'
   code; algorithm 1 evicts first.
-- Blocks that S gives to M do not make M evict at once (algorithm 1: "if M is full, evictM"): as in the authors' code,
-  eviction goes on until there is room, and the queue that gives up a block is chosen again each time.
+- Blocks that move from S to M do not make M evict at once (algorithm 1: "if M is full, evictM"): as in the authors'
+  code, eviction goes on until there is room, and the queue that gives up a block is chosen again each time.
 - S has a share of at least one block, and M provides the victim if S is empty, even when M is within its share.
   libCacheSim cannot hold any block if the share of S is below two blocks.
 """

@@ -11,7 +11,7 @@ from misspenalty.io.later import pd
 OPTIMA = {
     "opt": "opt loads every block that it misses, and opt_bypass is the bound for a policy that leaves blocks out;"
     " neither is a bound",
-    "opt_bypass": "opt_bypass is no bound",
+    "opt_bypass": "opt_bypass is not a bound",
 }
 
 

@@ -10,7 +10,7 @@ from misspenalty.policies._list cimport Link, append, remove
 from misspenalty.policies._policy cimport Policy, block_t
 
 cdef enum:
-    ABSENT = 0                      # list of an object of which nothing is known
+    ABSENT = 0                      # list of an object about which nothing is known
     GHOSTS = 18                     # first list of names
     LISTS = 20
     KEEP, REPLACE, NEW              # what happens if a cached object is requested with another size

@@ -4,7 +4,7 @@ An object that does not fit evicts others, in the order of the policy, until it 
 cache (in W-TinyLFU, larger than both of its regions) is a miss, evicts nothing and is not admitted; such references are
 counted as ``refused``.
 
-If an object in the cache is requested with another size than it has there, the rule ``size_changes`` decides:
+If an object in the cache is requested with a size other than the one it has there, the rule ``size_changes`` decides:
 
 - ``replace``: a hit, and the new size replaces the old one. If the cache is then overfull, objects, perhaps including
   this one, are evicted in the order of the policy. Caffeine's simulator does so. An object that has become larger than
