@@ -141,7 +141,7 @@ def test_the_trace_says_whether_its_prompts_are_sound(tmp_path, capsys):
     path.write_text(line.format(0, [1, 2]) + line.format(1, [9, 2]))
     assert main(["curve", str(path), "--policy", "lru", "--size", "2"]) == 0
     said = capsys.readouterr().err
-    assert "1 of 4 references follow another block than the first one to the same block did" in said
+    assert "1 of 4 references do not follow the block that the first reference to the same block follows" in said
     assert "100.00% of the references to known blocks follow an unknown one" in said
     assert open_trace(path).reading.prefixes["repeat_hits"] == 1
 

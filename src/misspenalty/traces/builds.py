@@ -204,14 +204,14 @@ def _check_events(events, files, processes, first, path):
     for number in np.unique(run).tolist():
         low, high = first.get(number, (0, 0))
         begin[run == number], count[run == number] = low, high - low
-    _stop((process < 0) | (process >= count), path, "belongs to a process that its run does not have")
+    _stop((process < 0) | (process >= count), path, "belongs to a process that is not in its run")
     _stop((file < -1) | (file >= len(files)), path, "refers to an unknown file", f"-1 to {len(files) - 1}")
     _stop((file < 0) & OF_A_FILE[kind], path, "names no file, but its kind requires one")
     _stop((kind == KINDS.index("rename")) & ((other < 0) | (other >= len(files))), path, "renames to an unknown file")
     related = (kind == KINDS.index("fork")) | (kind == KINDS.index("wait"))
-    _stop(related & ((other < 0) | (other >= count)), path, "is about a process that its run does not have")
+    _stop(related & ((other < 0) | (other >= count)), path, "refers to a process that is not in its run")
     parents = processes["parent"].to_numpy()[np.where(related, begin + other, 0)]
-    _stop(related & (parents != process), path, "is about a process that is not its child")
+    _stop(related & (parents != process), path, "refers to a process that is not a child of its own")
     limits = {"time_us": 1 << 40, "offset": MOST_BYTES, "length": MOST_BYTES, "asked": MOST_BYTES, "error": 256,
               "compute_us": 1 << 40, "system_us": 1 << 40}  # fmt: skip
     for name, limit in limits.items():

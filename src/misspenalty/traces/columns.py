@@ -58,7 +58,7 @@ def unmasked(values: ArrayLike, name: str) -> np.ndarray:
     """Return `values` as an array; raise a `ParameterError` if some are masked, as the mask would be lost, or if they
     are rows of different lengths.
 
-    Whole numbers of which some need 64 bits without a sign stay whole; NumPy would round them to floats.
+    Whole numbers stay whole even if some need 64 bits without a sign; NumPy would round them to floats.
 
     Examples
     --------
@@ -92,7 +92,7 @@ def same_columns(one: Any, other: Any) -> bool:
 
 
 def check_name(what: str, name: Any) -> str:
-    """Return a trace's name, which may be a path, as text; raise a `ParameterError` if it is none, or too long."""
+    """Return a trace's name, text or a path, as text; raise a `ParameterError` if it is anything else, or too long."""
     text = os.fspath(name) if isinstance(name, os.PathLike) else name
     if not isinstance(text, str) or len(text) > LONGEST_NAME:
         raise ParameterError(f"{what} is {name!r:.60}; expected text of at most {LONGEST_NAME} characters")

@@ -169,7 +169,7 @@ def _check_holes(path: Path) -> None:
                     f"is a sparse file with more than {MOST_HOLES >> 20} MB of holes",
                     path=path,
                     expected="a trace",
-                    remedy="if zeros belong to it, write them out: cp --sparse=never",
+                    remedy="if the zeros are part of the trace, write them out: cp --sparse=never",
                 )
 
 

@@ -13,8 +13,8 @@ from misspenalty.traces.values import BadValueError, flat, is_text, texts
 class DeviceNumbers:
     """Numbers of devices.
 
-    A device that one column names by a number below `MOST_DEVICES` gets that number if no other device has it; any
-    other device gets the smallest number that is free.
+    A device that a single column identifies by a number below `MOST_DEVICES` keeps this number if no other device has
+    it; any other device gets the smallest free number.
     """
 
     def __init__(self) -> None:

@@ -187,7 +187,7 @@ def _within_bytes(names: Sequence[str], roles: Roles) -> bool:
 def _doubted_offsets(
     table: Table, names: Sequence[str], roles: Roles, columns: Columns, sizes: Sequence[int]
 ) -> Iterator[tuple[str, str]]:
-    """Yield the doubt whether offsets are in bytes or in sectors; `sizes` are in bytes."""
+    """Yield a doubt if offsets may be in bytes or in sectors; `sizes` are in bytes."""
     offsets = _numbers(columns, roles.get("offset", ()))
     if not offsets or table.address_unit is not None or "offset" in table.columns:
         return

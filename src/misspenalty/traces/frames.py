@@ -30,7 +30,7 @@ from misspenalty.traces.vocabulary import EXCLUSIVE, PLACES, TIMES, Roles, meani
 
 BATCH = 1 << 20  # rows at a time
 FINE = ("s", "ms", "us", "ns")  # NumPy's units of time that Arrow has
-COARSE = ("Y", "M", "W", "D", "h", "m")  # and those that are whole seconds
+COARSE = ("Y", "M", "W", "D", "h", "m")  # NumPy's other units of a second or more
 
 
 def read_columns(
@@ -212,8 +212,8 @@ def _of_pandas(frame: Any, named: Collection[str]) -> pa.Table:
     """Return a pandas frame, or a Series with a name, as an Arrow table.
 
     A level of the index with a name is a column unless a column has its name or role, and in any case if it is among
-    the names in `named`. One that Arrow cannot hold is left out if its name implies no role. A level of moments without
-    a name is called ``time``.
+    the names in `named`. One that Arrow cannot hold is left out if its name implies no role. An unnamed level of
+    timestamps is called ``time``.
     """
     if not hasattr(frame, "columns") and getattr(frame, "name", None) is not None:
         frame = frame.to_frame()

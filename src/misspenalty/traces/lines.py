@@ -23,7 +23,7 @@ from misspenalty.traces.spelling import NUMBERS, has_exponents, is_padded
 CHUNK = 1 << 22  # bytes read at a time
 BLOCK = 1 << 20  # bytes that pyarrow divides at a time
 MOST_IDLE = 1 << 28  # bytes without a request; a file with more is not a trace
-LONGEST_LINE = 1 << 16  # bytes of a line that a chunk may end with
+LONGEST_LINE = 1 << 16  # maximum number of bytes of an incomplete line at the end of a chunk
 DECIMAL = pa.decimal128(38, 18)
 KINDS = (pa.int64(), DECIMAL, pa.string())  # tried in this order
 TINY = r"^\s*[+-]?[\d.]+[eE]-\d{4,}\s*$"  # matches numbers that crash Arrow's conversion to decimals

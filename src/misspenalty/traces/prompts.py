@@ -77,7 +77,7 @@ class Prompts:
     ------
     ParameterError
         The columns differ in length or hold other than whole numbers, a number of input tokens or blocks is below 0,
-        or the prompts have another number of blocks in total than there are.
+        or `count` does not add up to the number of blocks.
     """
 
     time: np.ndarray
@@ -140,11 +140,11 @@ def soundness(prompts: "Prompts | str | PathLike[str]") -> dict[str, float]:
     Returns
     -------
     dict
-        Numbers of ``prompts``, ``references`` and distinct ``blocks``; ``broken_chains``: references that follow
-        another block than the first reference to the same block did; ``repeated``: references to a block that occurs
-        earlier in the same prompt; ``repeat_hits``: references to a block that an earlier prompt had, which hit in an
-        unlimited cache of blocks; ``unservable_share``: the share of these hits that come, in their prompt, after a
-        block that no earlier prompt had, so that no prefix cache serves them.
+        Numbers of ``prompts``, ``references`` and distinct ``blocks``; ``broken_chains``: references whose preceding
+        block differs from that of the first reference to the same block; ``repeated``: references to a block that
+        occurs earlier in the same prompt; ``repeat_hits``: references to a block that an earlier prompt had, which hit
+        in an unlimited cache of blocks; ``unservable_share``: the share of these hits that come, in their prompt, after
+        a block that no earlier prompt had, so that no prefix cache serves them.
 
     Examples
     --------

@@ -45,7 +45,7 @@ def parse_time(text: object, what: str = "time") -> int:
 
 
 def share_of(percent: str, whole: int) -> int:
-    """Return a share of `whole`, written in per cent, rounded to a whole number; halves are rounded up.
+    """Return `percent` per cent of `whole`, rounded to a whole number; halves are rounded up.
 
     Examples
     --------
@@ -62,7 +62,7 @@ def parse_size(text: str, block_bytes: int, blocks: int | None = None, counted: 
 
     ``65536`` is in blocks, ``512MB`` in bytes (1 MB = 2**20 bytes), and ``5%`` is a share of the footprint, `blocks`,
     rounded as `share_of` does.
-    Messages call a block what `counted` says: ``block``, ``object`` or ``byte``.
+    `counted` is the word for a block in messages: ``block``, ``object`` or ``byte``.
 
     Raises
     ------

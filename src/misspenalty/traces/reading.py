@@ -81,7 +81,7 @@ class Reading:
     rows, reads, writes : int
         Numbers of requests, of references that are reads, and of references that are writes.
     size_changes : int
-        Number of references at which an object has another size than at its first reference.
+        Number of references at which an object's size differs from that at its first reference.
     earlier : int
         Number of requests that are earlier than the preceding request.
     sorted : bool
@@ -171,8 +171,9 @@ class Reading:
         if self._sound:
             return f"{found['prompts']:,} prompts, in which each block always follows the same one"
         return (
-            f"{found['broken_chains']:,} of {found['references']:,} references follow another block than the first one"
-            f" to the same block did, and {found['repeated']:,} repeat a block of their own prompt;"
+            f"{found['broken_chains']:,} of {found['references']:,} references do not follow the block"
+            " that the first reference to the same block follows,"
+            f" and {found['repeated']:,} repeat a block of their own prompt;"
             f" {found['unservable_share']:.2%} of the references to known blocks follow an unknown one, so that no"
             " prefix cache serves them (--prefix)"
         )

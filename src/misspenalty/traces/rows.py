@@ -21,7 +21,7 @@ from misspenalty.traces.unknown_sizes import UNKNOWN
 from misspenalty.traces.values import BadValueError
 from misspenalty.traces.vocabulary import ACTION, SPACE, STATUS, TIMES, Roles
 
-MOST_REPEATS = 1 << 20  # maximum number of requests for one row, and about that of requests made at a time
+MOST_REPEATS = 1 << 20  # maximum number of requests for one row, and approximate number made at a time
 UNCOUNTED = "records with a count of 0"  # in the column with the role repeat
 OTHER = {"read": "write", "write": "read"}
 UNITS = {"offset": 1, "sector": SECTOR, "size": 1, "sectors": SECTOR, "count": 1, "repeat": 1}  # bytes; 1 for counts
@@ -64,9 +64,9 @@ class Rows:
         self.counts: dict[str, tuple[str, int]] = {}
         self.skipped: dict[str, int] = {}
         self.earlier = self.unknown = self.empty = 0
-        self.statuses: Counter[str] = Counter()  # of answers that may not be whole objects, by class
+        self.statuses: Counter[str] = Counter()  # numbers of answers that may not be whole objects, by class
         self.began: int | None = None  # first time as it is written, ns
-        self.lengths: dict[str, tuple[int, int]] = {}  # role: values that are no multiples of 512, all values
+        self.lengths: dict[str, tuple[int, int]] = {}  # role: number of values not divisible by 512, of all values
         self.padded = False  # whether a key that is a number begins with a zero
         self.exponents = False  # whether a key that is a number is written with an exponent
         self.ends: set[str] = set()  # has "below" if a key is below 0, "beyond" if a key is above 2**63 - 1
@@ -130,7 +130,7 @@ class Rows:
             codes = None
             if role:
                 usual = SAID[role] if self.table.usual else {}
-                of_format = bool(self.table.example)  # which then needs the column
+                of_format = bool(self.table.example)  # a dialect, which needs this column
                 codes = values.operations(columns[role][0], self.operations, self.counts, usual, of_format)
                 if (codes == IGNORED).any():
                     keep = np.flatnonzero(codes != IGNORED)

@@ -130,7 +130,7 @@ class Table:
     unknown_sizes: tuple[str, ...] = ()
 
     def asked(self, *roles: str) -> set[str]:
-        """Return the columns of these roles, or of all, in lower case, as names or numbers; joined ones also singly.
+        """Return the columns of these roles, or of all, as names or numbers in lower case; joined ones also in parts.
 
         Examples
         --------

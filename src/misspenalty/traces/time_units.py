@@ -35,7 +35,7 @@ def stated_unit(table: Table, role: str) -> str:
 
 
 def compact_date(first: str) -> str:
-    """Return the format of a date without separators between its parts; an empty text if `first` is no such date.
+    """Return the format of a date without separators between its parts; an empty text if `first` is not such a date.
 
     Examples
     --------

@@ -38,7 +38,7 @@ def fill(ids: Path, sizes: Path, objects: int) -> int:
     objects : int
         Number of objects; every id is below it.
     """
-    known = _first_known(_chunks(ids, sizes), objects)  # then the last so far
+    known = _first_known(_chunks(ids, sizes), objects)  # `_filled` then replaces them by the last so far
     never = known == UNKNOWN
     known[never] = 0
     place = 0
