@@ -52,7 +52,7 @@ RANGES = {  # ranges of the parameters that the last step varies
 
 @dataclass(frozen=True)
 class FittedDrive:
-    """A fitted drive.
+    """A drive fitted to requests, and how well it fits them.
 
     Attributes
     ----------
@@ -112,7 +112,7 @@ def fit(requests: Requests, name: str = "fitted", heads: int = HEADS, blocks: in
 
 
 def _whole(what, value, most):
-    """Return a whole number from 1 to `most` as an int; a float may hold it, too."""
+    """Return a whole number from 1 to `most` as an int; a float without a fraction is accepted."""
     return check_whole(what, int(value) if isinstance(value, float) and value.is_integer() else value, 1, most)
 
 

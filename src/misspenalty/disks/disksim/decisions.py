@@ -33,9 +33,9 @@ value, so that ``Description.as_disksim`` can restore that value.
     error in the file: it is left out, and the points next to it are joined. No arm crosses ten cylinders faster than
     one, so the file alone shows the error, without measured requests. DiskSim uses the point as it is. Only the
     Ultrastar 18ES's file has such points: 1.020 ms over 10 cylinders between 1.749 ms over 9 and 1.823 over 12, and
-    1.026 ms over 3400 between 7.373 and 7.643. With ``head_switch``, this decision moves that drive further from its
-    measurements (0.079 to 0.090 ms), by itself closer (0.136 to 0.134 ms); both results were known when the decision
-    was made, on 2026-11-24.
+    1.026 ms over 3400 between 7.373 and 7.643. Together with ``head_switch``, this decision raises that drive's demerit
+    (from 0.079 to 0.090 ms); by itself, it lowers it (from 0.136 to 0.134 ms). Both results were known when the
+    decision was made, on 2026-11-24.
 ``read_caching``
     A buffer whose caching is 2, not 1, keeps blocks for reads only: written ones cannot be read from it. DiskSim
     treats 2 like 1 (`enablecache`, disksim_diskcache.c). This applies to the HP C2490A alone, whose file is the only
@@ -54,7 +54,7 @@ value, so that ``Description.as_disksim`` can restore that value.
 
 from misspenalty.disks.drive.layout import skew_ms
 
-UNWRITTEN = {"cache.ahead_when": "always", "bus.write_water": 0, "mechanics.seek_left_out": []}  # if a key is absent
+UNWRITTEN = {"cache.ahead_when": "always", "bus.write_water": 0, "mechanics.seek_left_out": []}  # values of absent keys
 FAR = 10  # cylinders; differences between the times of shorter seeks may be mere measurement noise
 MEASURED = {  # by decision: the only drive for which measured requests support it, as named in the parameter files
     "sequential_ahead": "QUANTUM_QM39100TD-SW",

@@ -93,7 +93,7 @@ def from_disksim(path, name=None, bus=None, literal=False):
     Raises
     ------
     InputError
-        The file is not a valid parameter file, or uses something that the model does not have.
+        The file is not a valid parameter file, or uses a feature that the model lacks.
     """
     path = Path(path)
     blocks, instances, topology = diskmodel.read(path)

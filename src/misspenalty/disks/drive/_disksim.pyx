@@ -191,7 +191,7 @@ cdef void plan(drive_t* d) noexcept nogil:
 
 
 cdef bint appends(drive_t* d, int64_t now, int64_t lbn) noexcept nogil:
-    """Tell whether a write continues the only write in progress, whose segment still has room."""
+    """Tell whether a write continues the only write in progress, and the segment of that write still has room."""
     cdef int32_t track = d.track
     cdef int64_t done
     cdef parts_t parts

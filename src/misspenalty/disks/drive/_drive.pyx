@@ -199,7 +199,7 @@ cdef class Drive(Kernel):
         Raises
         ------
         ParameterError
-            The drive has no such blocks, there are more than 2^30 of them, or `now` is above 2^60 or before the drive's
+            The drive has no such blocks, `count` is above 2^30, or `now` is above 2^60 or before the drive's
             time: the end of the last request, or a later time given to `position`.
         """
         cdef record_t record

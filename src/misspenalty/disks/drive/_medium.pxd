@@ -30,7 +30,7 @@ cdef int64_t read_medium(
 cdef int64_t write_medium(
     drive_t* d, int64_t now, int64_t lbn, int64_t count, int64_t bus_start, parts_t* parts, int64_t* waited
 ) noexcept nogil
-# Return the block before which read-ahead after this request stops.
+# Return the first block that read-ahead after this request leaves out.
 cdef int64_t ahead_limit(drive_t* d, const segment_t* segment, int64_t lbn, int64_t count) noexcept nogil
 # Run read-ahead until `until`, or until it has read the blocks below `target`; return the time at which its last
 # block ended.

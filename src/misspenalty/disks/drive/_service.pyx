@@ -93,7 +93,7 @@ cdef int32_t victim(drive_t* d, bint write, int64_t* free_at) noexcept nogil:
 
 
 cdef void forget(drive_t* d, int64_t lbn, int64_t count) noexcept nogil:
-    """Empty the segments that hold blocks about to be overwritten; of a dirty one, the arm still writes all blocks."""
+    """Empty the segments that hold blocks about to be overwritten; the arm still writes all blocks of a dirty one."""
     cdef int32_t i
     for i in range(d.s.segments):
         if d.segments[i].first < lbn + count and d.segments[i].end > lbn:

@@ -43,7 +43,7 @@ class Kind:
         self.name, self.model, self.path = data["name"], data["model"], path
 
     def __reduce__(self):
-        """Return how a copy, or another process, makes the description again, as its tables cannot be copied."""
+        """Return how `copy` and `pickle` rebuild the description, as its tables cannot be copied."""
         return type(self), (self.data, self.path)
 
     @property

@@ -74,7 +74,7 @@ def _scaled(seek, factor):
 
 
 def uniform(description):
-    """Return the number of tracks, of tracks per cylinder and of sectors per track of a drive with identical tracks.
+    """Return the numbers of tracks, tracks per cylinder and sectors per track of a drive with identical tracks.
 
     Raises
     ------
