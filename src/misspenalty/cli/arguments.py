@@ -31,7 +31,7 @@ PLOTS = (".png", ".svg", ".pdf")
 
 
 class Help(argparse.RawDescriptionHelpFormatter):
-    """Help that fits on a screen: the usage line shows a command's arguments and, of the options, the required ones."""
+    """Help that fits on a screen: the usage line shows the command's arguments and required options."""
 
     def add_usage(self, usage, actions, groups, prefix=None):
         """Abbreviate all optional options to ``[options]`` in the usage line."""
@@ -48,10 +48,10 @@ class Help(argparse.RawDescriptionHelpFormatter):
 
 
 class Joined(argparse.Action):
-    """Store a list with commas, and add another that follows: ``--policy lru --policy arc`` means both."""
+    """Store a comma-separated list, and append further ones: ``--policy lru --policy arc`` means both."""
 
     def __call__(self, parser, namespace, values, option_string=None):
-        """Store the text, behind that of the same option before it."""
+        """Store the text after those of earlier uses of the same option."""
         before = vars(namespace).setdefault("joined", {})
         before[self.dest] = [*before.get(self.dest, []), values]
         setattr(namespace, self.dest, ",".join(before[self.dest]))
@@ -279,7 +279,7 @@ def parse_policies(text):
     InputError
         A file is missing or cannot be run.
     ParameterError
-        A policy is unknown, a name is empty, or a file does not have the class that is named or, if none is named,
+        A policy is unknown, a name is empty, or a file lacks the named class or, if none is named, does not have
         exactly one.
 
     Examples
@@ -314,12 +314,12 @@ def names_class(text):
 
 
 def refuse_existing(path):
-    """Refuse to write over a file, a folder or a link, and to call one ``-``.
+    """Refuse to overwrite a file, a folder or a link, and refuse the name ``-``.
 
     Raises
     ------
     ParameterError
-        A file or folder of this name exists, possibly a link that leads nowhere; or the name is ``-``.
+        A file, folder or link of this name exists, even a broken link; or the name is ``-``.
     """
     if str(path) == "-":
         raise ParameterError("the output is -, but it cannot go to standard output; name a file or folder")
@@ -340,7 +340,7 @@ def refuse_input(path, *inputs):
     Raises
     ------
     ParameterError
-        The output is one of these files, possibly under another name; or it is called ``-``.
+        The output is one of these files, possibly under another name; or its name is ``-``.
     """
     if str(path) == "-":
         raise ParameterError("the output is -, but it cannot go to standard output; name a file")
@@ -368,8 +368,8 @@ def plot_path(path, *inputs):
 
 
 def save_plot(table, path):
-    """Draw a table of results that can draw itself, into a file whose suffix tells the format."""
-    os.environ["MPLBACKEND"] = "agg"  # no window is needed, and Matplotlib ends in an error if it lacks the one named
+    """Plot a table of results into a file whose suffix selects the format."""
+    os.environ["MPLBACKEND"] = "agg"  # needs no window; Matplotlib fails if a backend named there is not installed
     from misspenalty.plotting import save_figure  # importing Matplotlib takes longer than computing most curves
 
     save_figure(table.plot(), path.with_suffix(""), [path.suffix[1:]])
@@ -381,7 +381,7 @@ def parse_prefetch(text):
     Raises
     ------
     ParameterError
-        The text has another form, or a setting has two values.
+        The text is malformed, or a setting has two values.
     """
     name, _, settings = text.partition(":")
     name = name.strip().lower()
@@ -400,7 +400,7 @@ def parse_settings(texts, option="--set"):
     Raises
     ------
     ParameterError
-        A text has another form, or a name has two values.
+        A text is malformed, or a name has two values.
     """
     made = {}
     for text in texts:
@@ -416,7 +416,7 @@ def parse_setting(text, option="--set"):
     Raises
     ------
     ParameterError
-        The text has another form.
+        The text is malformed.
     """
     name, _, value = text.partition("=")
     value = value.strip()

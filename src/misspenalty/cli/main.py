@@ -120,7 +120,7 @@ def _run(arguments: Sequence[str]) -> int:
         try:
             show(result, options)
             sys.stdout.flush()  # a closed pipe or a full disk shows up here, not at exit
-        except BrokenPipeError:  # the reader has seen enough
+        except BrokenPipeError:  # the reader has closed the pipe
             drop(sys.stdout)
     except MissPenaltyError as error:
         return _refused(str(error))

@@ -40,7 +40,7 @@ def _cell(value):
 
 
 def say(text, end="\n"):
-    """Print a notice or an error on standard error; if its reader has left or its disk is full, it is lost.
+    """Print a notice or an error on standard error; it is lost if that pipe is closed or that disk is full.
 
     The command goes on: its output and its exit status do not depend on who reads its notices.
     """
@@ -51,7 +51,7 @@ def say(text, end="\n"):
 
 
 def drop(stream):
-    """Discard what is buffered for a standard stream and all that follows, which would fail again, even at exit."""
+    """Discard the rest of a standard stream's output, buffered or not: writing it would fail again, even at exit."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 

@@ -18,7 +18,7 @@ from misspenalty.traces.spool import spooled
 
 # options that have an effect with --prefix: of both commands (also those of printing), of `curve`, and of `penalty`
 READ = ("prefix", "policy", "size", "warm_up", "format", "format_unit", "format_block_tokens", "json", "csv", "wide")
-CURVE = (*READ, "threads", "quiet")  # there is no progress bar to be quiet about
+CURVE = (*READ, "threads", "quiet")  # `quiet` has no effect, as there is no progress bar
 PENALTY = (*READ, "device", "tflops")
 
 
