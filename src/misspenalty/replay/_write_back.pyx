@@ -40,7 +40,7 @@ def pass_down(const block_t[::1] ids, const uint8_t[::1] write, Py_ssize_t capac
         raise IndexError(f"{n} references to {blocks} blocks need longer arrays and a capacity of at least 1")
     if n:
         check_ids(&ids[0], n, blocks)
-    cdef uint32_t[::1] links = zeros("I", 2 * (blocks + 1))     # by block: its neighbours in order of use; the head
+    cdef uint32_t[::1] links = zeros("I", 2 * (blocks + 1))     # by block, and for the head: neighbours in order of use
     cdef uint8_t[::1] state = zeros("B", blocks)                # by block: 1 = held, 2 = held and dirty
     cdef void* nodes = &links[0]
     with nogil:

@@ -69,8 +69,8 @@ def byte_hit_ratio_curve(
     -------
     DataFrame
         One row per policy and size: ``policy, cache_bytes, requests, hits, misses, hit_ratio, requested_bytes,
-        hit_bytes, byte_hit_ratio, refused`` (misses of objects too large for the cache, also during the warm-up and
-        by writes) and ``evictions``. For ``opt`` there are two rows, ``opt_at_least`` and ``opt_at_most``, without
+        hit_bytes, byte_hit_ratio, refused`` (references to objects too large for the cache, including warm-up and
+        writes) and ``evictions``. For ``opt`` there are two rows, ``opt_at_least`` and ``opt_at_most``, without
         evictions.
 
     Raises

@@ -83,7 +83,7 @@ def cache_sizes(
     Raises
     ------
     ParameterError
-        A size has another form or is out of range, no size is given, some are in bytes and others in objects, or
+        A size is malformed or out of range, no size is given, some are in bytes and others in objects, or
         `unit` is unknown.
 
     Examples

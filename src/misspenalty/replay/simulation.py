@@ -199,9 +199,9 @@ def hit_ratio_curve(
     InputError
         The trace cannot be read.
     ParameterError
-        As in `simulate`; or the list of sizes is empty, there are no sizes though a policy is not LRU, a prefetcher is
-        set or the unit is bytes, the thread count is below 1, or a sample has no counted reference, leaves a cache too
-        small, or is combined with a prefetcher or caches of bytes.
+        As in `simulate`; or the list of sizes is empty, no sizes are given although a policy is not LRU, a prefetcher
+        is set or the unit is bytes, the thread count is below 1, or a sample has no counted reference, leaves a cache
+        too small, or is combined with a prefetcher or caches of bytes.
 
     Examples
     --------
