@@ -18,7 +18,7 @@ cdef class Kernel:
     cdef void* owned[ARRAYS]        # arrays that are freed with the kernel
     cdef int owns                   # number of these
 
-    # Return a zeroed array of n items, and of one more for numbers that begin at 1, owned by the kernel; the message of
+    # Return a zeroed array that the kernel owns. It has room for n + 1 items, so numbers may begin at 1; the message of
     # a MemoryError names n and the size.
     cdef void* allocate(self, size_t n, size_t size) except NULL
 

@@ -1,4 +1,5 @@
-# Large arrays. Random accesses to them wait for page tables unless the pages are huge, for which Linux has to be asked.
+# Allocate large arrays. Random accesses to them wait for page tables unless the pages are huge, and Linux makes them
+# huge only if asked.
 
 cdef extern from *:
     """

@@ -131,7 +131,7 @@ def _working_set(axis, table):
 
 
 def round_step(most):
-    """Return a round number of bytes, KB, MB, … of which at most five fit into `most` bytes.
+    """Return a round number of bytes, KB, MB, … that fits into `most` bytes at most five times.
 
     Examples
     --------

@@ -51,7 +51,7 @@ def _block_size(text: str) -> int:
 
 
 def _parsed_by(parse: Callable[[str], Any]) -> AfterValidator:
-    """Return the check that `parse` accepts a cell, which stays as it is, if it is not empty."""
+    """Return a validator that checks that `parse` accepts a cell unless it is empty, and leaves the cell as it is."""
 
     def check(text: str) -> str:
         if text:

@@ -44,7 +44,7 @@ def fetch(name: str, row: Mapping[str, Any], folder: str, mirror: str | None = N
     Raises
     ------
     InputError
-        The file is not registered, cannot be downloaded, or has another digest than the row or register states.
+        The file is not registered, cannot be downloaded, or does not have the digest that the row or register states.
     """
     entry, mirror = TraceRow.model_validate(row), mirror or os.environ.get(MIRROR)
     target = Path(folder) / entry.file_name

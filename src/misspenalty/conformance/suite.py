@@ -240,7 +240,7 @@ def _suite(record: dict[str, Any]) -> Suite:
 
 
 def _outcome(evicted: Mapping[str, list[int]] | None = None, **record: Any) -> Outcome:
-    """Return an outcome whose evictions have the numbers of references, which are strings in JSON, as integers."""
+    """Return an outcome; the keys of its evictions, which are strings in JSON, become integers."""
     numbered = None if evicted is None else {int(number): blocks for number, blocks in evicted.items()}
     return Outcome(evicted=numbered, **record)
 
@@ -251,7 +251,7 @@ def load_trace(vector: LongVector) -> list[int]:
     Raises
     ------
     InputError
-        The file is missing or damaged, or has another number of references than the vector states.
+        The file is missing or damaged, or does not have as many references as the vector states.
     """
     path = folder() / vector.file
     try:

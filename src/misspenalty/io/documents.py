@@ -12,7 +12,7 @@ MAX_NESTING = 10_000  # a document with fewer brackets and shorter lines cannot 
 
 
 class _Unique:
-    """Refuse a mapping with two equal keys, of which PyYAML would take the last."""
+    """Refuse a mapping with two equal keys; PyYAML would silently take the last."""
 
     def flatten_mapping(self, node):
         keys = set()
@@ -21,7 +21,8 @@ class _Unique:
                 raise yaml.constructor.ConstructorError(None, None, f"{key.value!r} is given twice", key.start_mark)
             keys.add((key.tag, str(key.value)))
         super().flatten_mapping(node)
-        # A key replaces one that is merged, as this node may be flattened again where it is merged into another.
+        # Drop merged keys that the mapping gives itself: this node may be flattened again where it is merged into
+        # another.
         node.value = list({(key.tag, str(key.value)): (key, value) for key, value in node.value}.values())
 
 

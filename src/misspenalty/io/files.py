@@ -197,7 +197,7 @@ def _open_zstd(path, mode):
 
 
 def _remove(path):
-    if os.path.isdir(path):  # unlike `Path.is_dir`, no error in a folder that must not be searched
+    if os.path.isdir(path):  # unlike `Path.is_dir`, this raises no error in a folder without search permission
         shutil.rmtree(path, ignore_errors=True)
     else:
         with contextlib.suppress(OSError):

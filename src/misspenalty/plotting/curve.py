@@ -29,7 +29,7 @@ def hit_ratio(table, block_bytes=None, title=None, counted="blocks"):
         powers of 2**10), else in blocks or objects.
     title : str, optional
     counted : {"blocks", "objects"}
-        What is counted by sizes that are not in bytes.
+        What the sizes count if they are not in bytes.
 
     Returns
     -------
@@ -110,8 +110,8 @@ def response_time(table, block_bytes=None, title=None, counted="blocks"):
 def _by_size(table, block_bytes):
     """Return the table with sizes in ``cache_blocks``, and the block size, which is one byte for sizes in bytes.
 
-    Numbers of types that are narrow or may be missing become floats. Rows with sizes in blocks only, next to others in
-    bytes, need the block size.
+    Columns of narrow or nullable types become floats. If some rows have sizes in blocks only and others in bytes, the
+    block size is required.
     """
     narrow = [name for name in NUMBERS if name in table and table[name].dtype not in (np.int64, np.float64)]
     table = table.assign(**{name: table[name].to_numpy(float, na_value=np.nan) for name in narrow})

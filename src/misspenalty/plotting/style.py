@@ -187,7 +187,7 @@ def policy_patch(label):
 
 @contextlib.contextmanager
 def _applied():
-    """Apply the style, and for all else Matplotlib's defaults, whatever a ``matplotlibrc`` of the user says."""
+    """Apply the style, and Matplotlib's defaults for everything else, whatever the user's ``matplotlibrc`` says."""
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(STYLE)

@@ -51,7 +51,7 @@ def check(*events):
 
 
 def now():
-    """Return the time of the clock that the probes use, ns: it goes on while the machine is suspended."""
+    """Return the time of the clock that the probes use, ns; this clock keeps running while the machine is suspended."""
     return time.clock_gettime_ns(time.CLOCK_BOOTTIME)
 
 
