@@ -387,7 +387,10 @@ DAMAGE = {
     "time": (set_to("events", "time_us", 7, 5), "row 8 begins before"),
     "kind": (set_to("events", "kind", 3, "mail"), "of kind 'mail'"),
     "child": (set_to("events", "other", 2, 7), "row 3 refers to a process that is not in its run"),
-    "own child": (set_to("events", "other", 6, 0), "row 7 refers to a process that is not a child of its own"),
+    "own child": (
+        set_to("events", "other", 6, 0),
+        "row 7 refers to a process that is not a child of the event's process",
+    ),
     "page": (set_to("events", "offset", 1, 17), "row 2 does not touch whole pages"),
     "no page": (set_to("events", "length", 1, 0), "row 2 does not touch whole pages"),
     "length": (set_to("events", "length", 4, -1), "row 5 has an invalid length"),

@@ -199,7 +199,7 @@ def _check_events(events, files, processes, first, path):
     kind, file, other = events["kind"].cat.codes.to_numpy(), events["file"].to_numpy(), events["other"].to_numpy()
     steps = np.diff(run, prepend=run[0])
     _stop(steps < 0, path, "has a lower run number than the row before")
-    _stop((np.diff(time, prepend=time[0]) < 0) & (steps == 0), path, "begins before the row before")
+    _stop((np.diff(time, prepend=time[0]) < 0) & (steps == 0), path, "begins before the previous row")
     begin, count = np.zeros(len(run), np.int64), np.zeros(len(run), np.int64)
     for number in np.unique(run).tolist():
         low, high = first.get(number, (0, 0))
@@ -211,7 +211,7 @@ def _check_events(events, files, processes, first, path):
     related = (kind == KINDS.index("fork")) | (kind == KINDS.index("wait"))
     _stop(related & ((other < 0) | (other >= count)), path, "refers to a process that is not in its run")
     parents = processes["parent"].to_numpy()[np.where(related, begin + other, 0)]
-    _stop(related & (parents != process), path, "refers to a process that is not a child of its own")
+    _stop(related & (parents != process), path, "refers to a process that is not a child of the event's process")
     limits = {"time_us": 1 << 40, "offset": MOST_BYTES, "length": MOST_BYTES, "asked": MOST_BYTES, "error": 256,
               "compute_us": 1 << 40, "system_us": 1 << 40}  # fmt: skip
     for name, limit in limits.items():

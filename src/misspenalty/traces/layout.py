@@ -246,8 +246,8 @@ def _declared(table: Table, rows: list[tuple[int, str]], path: Path | None) -> L
 def _check_decimals(table: Table, roles: Roles, rows: list[tuple[int, str]], path: Path | None) -> None:
     """Raise an `InputError` if the last declared column holds times that may be written with decimal commas.
 
-    They may if no time has a fraction, each row has one further field, which consists of digits, as many in all rows
-    but not always the same ones, and the times do not fall more often if these digits are taken as their fractions.
+    This is possible if no time has a fraction, each row has one further field of digits, as long in all rows but not
+    the same in all, and the times do not fall more often if these digits are taken as their fractions.
     """
     place = len(table.names) - 1
     if not table.open_ended or table.separator != "," or not any((place,) == roles.get(role) for role in TIMES):

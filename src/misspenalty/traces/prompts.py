@@ -76,8 +76,8 @@ class Prompts:
     Raises
     ------
     ParameterError
-        The columns differ in length or hold other than whole numbers, a number of input tokens or blocks is below 0,
-        or `count` does not add up to the number of blocks.
+        The columns differ in length or hold values other than whole numbers, a number of input tokens or blocks is
+        below 0, or `count` does not add up to the number of blocks.
     """
 
     time: np.ndarray

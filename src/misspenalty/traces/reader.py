@@ -317,7 +317,7 @@ def find_format(path: Path | None, name: str | None = None, options: Iterable[st
         head = read_some(stream, 4096, path)
     other = foreign.packed(head)
     if other and any(each.sniff("", head) for each in ([form] if form else known.values())):
-        other = None  # it is in a format of an installed package, say of arrays
+        other = None  # a format of an installed package reads it
     if other := foreign.pointer(head) or other:
         raise InputError(f"is {other[0]}", path=path, remedy=other[1])
     if head.startswith(PARQUET) and compression(path):

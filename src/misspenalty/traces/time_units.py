@@ -10,7 +10,7 @@ from misspenalty.traces.vocabulary import TIMES
 # those of Windows, which counts from 1601; its times are recognised from 1951 to 2049.
 EPOCH = ((1.415e17, "ns"), (1.105e17, "100ns"), (1e17, "ns"), (1e14, "us"), (1e11, "ms"))
 YEAR = 31_556_952 * 1_000_000_000  # ns
-FIRST_YEAR, LAST_YEAR = 1990, 2100  # times from the first of these years on, and before the last, are plausible
+FIRST_YEAR, LAST_YEAR = 1990, 2100  # times from the start of the first year to that of the last are plausible
 COMPACT = (  # dates written without separators between their parts, and their format
     (re.compile(r"(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])([01]\d|2[0-3])[0-5]\d[0-5]\d"), "%Y%m%d%H%M%S"),
     (re.compile(r"\d{8}T\d{6}Z"), "%Y%m%dT%H%M%SZ"),

@@ -305,7 +305,7 @@ class Trace:
         objects, add up to more than 2**62."""
         columns = [sizes for sizes in (self.object_bytes, self.request_bytes) if sizes is not None]
         if any(int(sizes.min(initial=0)) < 0 for sizes in columns):
-            raise ParameterError(f"trace {self.name}: a size is negative; expected sizes from 0 bytes on")
+            raise ParameterError(f"trace {self.name}: a size is negative; expected 0 bytes or more")
         most = max((int(sizes.max(initial=0)) for sizes in columns), default=0)
         if most * max(len(self), self.blocks) > LARGEST_TOTAL and len(self):
             self.check()
@@ -348,7 +348,7 @@ class Trace:
         Raises
         ------
         ParameterError
-            `references` is not a whole number from 0 on.
+            `references` is not a whole number of at least 0.
 
         Examples
         --------
@@ -421,7 +421,7 @@ class Trace:
             if largest >= self.blocks:
                 raise InputError(
                     f"trace {self.name}: id {largest} in column ids is damaged or not dense",
-                    expected=f"ids below the {self.blocks} blocks in column address",
+                    expected=f"ids below {self.blocks}, the number of blocks in column address",
                     remedy="compile the trace again, or make it with Trace.from_blocks",
                 )
             self._known["checked"] = True
