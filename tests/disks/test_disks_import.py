@@ -176,7 +176,7 @@ def test_defects_are_pairs_of_a_bad_sector_and_its_spare(made):
 
 @pytest.mark.parametrize("points", [[[1, 2], [1, 2.5], [5, 4]], [[1, 2], [5, 4], [3, 3]]])
 def test_distances_of_a_seek_table_rise_from_1_on(points):
-    with pytest.raises(InputError, match="seek table: expected distances from 1 on, in rising order"):
+    with pytest.raises(InputError, match="seek table: expected distances of 1 or more, in rising order"):
         disks.load("hp97560").replace({"mechanics.seek": {"table_ms": points}})
 
 

@@ -37,7 +37,7 @@ class Requests:
     Raises
     ------
     ParameterError
-        The columns differ in length, a measured time is not a finite number from 0 on, or another column is not
+        The columns differ in length, a measured time is not finite or is below 0, or another column is not
         one-dimensional or has values that are masked or that its type cannot hold; columns of other types are
         converted.
     """
@@ -79,7 +79,9 @@ def _times(measured, number):
     """Return measured service times as float64 after checking them: one per request, finite and not negative."""
     times = unmasked(measured, "measured")
     if times.shape != (number,) or times.dtype.kind not in "iuf" or not (np.isfinite(times) & (times >= 0)).all():
-        raise ParameterError(f"measured is wrong; expected one time per request, {number} finite numbers from 0 ms on")
+        raise ParameterError(
+            f"measured is wrong; expected one time per request, {number} finite numbers of at least 0 ms"
+        )
     return np.ascontiguousarray(times, np.float64)
 
 

@@ -29,7 +29,7 @@ value, so that ``Description.as_disksim`` can restore that value.
     is in the cache. A drive whose bus is slower than its medium would otherwise run out of data in most writes. DiskSim
     begins as soon as the first block is there. This was seen on the HP C3323A.
 ``seek_slip``
-    A seek over ten cylinders or more that according to the file takes less time than one over a single cylinder is an
+    A seek over ten cylinders or more that, according to the file, takes less time than one over a single cylinder is an
     error in the file: it is left out, and the points next to it are joined. No arm crosses ten cylinders faster than
     one, so the file alone shows the error, without measured requests. DiskSim uses the point as it is. Only the
     Ultrastar 18ES's file has such points: 1.020 ms over 10 cylinders between 1.749 ms over 9 and 1.823 over 12, and

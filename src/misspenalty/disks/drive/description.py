@@ -293,7 +293,7 @@ def _read(path, above=()):
 
 
 def _check_sources(keys, data, path):
-    """Raise an `InputError` if one of these keys of ``sources`` names nothing that such a description can have."""
+    """Raise an `InputError` if one of these keys of ``sources`` is not a key that such a description can have."""
     schema = _schema(data["kind"])
     for key in map(str, keys):
         parts = key.split(".")
@@ -345,7 +345,7 @@ def check(data, path=None):
 
 
 def _plain(value):
-    """Return a value as YAML would have it: numbers and lists in place of NumPy's scalars and arrays, and of tuples."""
+    """Return a value in plain YAML types: NumPy's scalars and arrays, and tuples, become numbers and lists."""
     value = value.tolist() if hasattr(value, "tolist") else value
     if isinstance(value, dict):
         return {key: _plain(item) for key, item in value.items()}
@@ -431,7 +431,7 @@ def seek_table(seek, cylinders, left_out=()):
         finite = all(abs(value) < 1e300 for point in kept for value in point)  # an int may be too large for a float
         points = np.array(kept if finite else [[0, 0]], float)
         if points[0, 0] < 1 or (np.diff(points[:, 0]) <= 0).any():
-            raise ParameterError("seek table: expected distances from 1 on, in rising order")
+            raise ParameterError("seek table: expected distances of 1 or more, in rising order")
         if len(points) == 1:
             points = np.vstack([points, np.add(points, [1, 0])])
         times = np.interp(distance, points[:, 0], points[:, 1])
