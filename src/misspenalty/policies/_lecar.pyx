@@ -42,7 +42,7 @@ cdef class LeCaR(Policy):
     cdef uint64_t state         # state of SplitMix64
     cdef double weight          # weight of LRU
     cdef double rate
-    cdef double discount        # factor of a regret for each reference since the eviction
+    cdef double discount        # factor by which a regret decays with each reference since the eviction
     cdef bint keeps             # whether a returning block keeps its count
 
     def __cinit__(self, capacity, blocks, rate, discount, lru, histories, recall, seed):

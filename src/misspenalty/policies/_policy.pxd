@@ -41,7 +41,7 @@ cdef class Policy(Kernel):
     # outcome. The kernels that TinyLFU filters (see `FAST` in `misspenalty.policies.tinylfu`) implement this.
     cdef block_t would_evict(self, block_t block) noexcept nogil
 
-    # Make one reference, for a live cache inside a larger model, and return whether the block was in the cache.
+    # Make one reference, for a cache that is part of a larger model, and return whether the block was in the cache.
     # Afterwards, the change of `evictions` is the number of evicted blocks, and `holds` identifies them.
     cdef inline bint access(self, block_t block) noexcept nogil:
         cdef uint8_t hit

@@ -82,7 +82,7 @@ class PythonPolicy:
         ParameterError
             A method of the policy raised an exception; ``access`` returned neither a boolean nor an integer,
             contradicted ``__contains__``, or claimed a hit that a cache of this capacity cannot have; the policy's own
-            count of evictions is not a whole number from 0 on; or `refresh` is given and the policy has no
+            count of evictions is not a whole number of at least 0; or `refresh` is given and the policy has no
             ``__contains__``.
         """
         if refresh is not None and not hasattr(self.policy, "__contains__"):

@@ -409,7 +409,7 @@ def register(
 
 
 def check_name(kind: str, name: str, reference: type, known: Definition | None) -> None:
-    """Raise a `ParameterError` if a name is empty or not in lower case, or `known`, its definition, has another class.
+    """Raise a `ParameterError` if a name is empty, not in lower case, or already defined as `known` by another class.
 
     Examples
     --------

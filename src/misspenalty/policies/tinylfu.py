@@ -119,7 +119,7 @@ def _why_not(policy):
     if policy.takes("sample_size"):
         return f"{policy.name} has this filter itself"
     if not issubclass(policy.reference, Reference):
-        return f"{policy.name} has no definition that tells what it holds"
+        return f"{policy.name} is not derived from Reference, so its contents are unknown"
     if not policy.reference.CACHED and policy.reference.cached_blocks is Reference.cached_blocks:
         return f"{policy.name} does not name in CACHED the attributes that hold its blocks"
     return None
