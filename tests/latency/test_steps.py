@@ -114,7 +114,7 @@ def test_no_requests(policy):
         (([1], "lru", 2**31, 1), r"cache_blocks is 2147483648; expected a whole number from 1 to 2147483647"),
         (([1.5], "lru", 1, 1), "type float64; expected a one-dimensional array of whole numbers"),
         (([[1]], "lru", 1, 1), r"shape \(1, 1\)"),
-        (([1, -2], "lru", 1, 1), r"requests\[1\] is -2; expected an object from 0 on, or -1"),
+        (([1, -2], "lru", 1, 1), r"requests\[1\] is -2; expected an object number of at least 0, or -1"),
     ],
 )
 def test_impossible_arguments(asked, message):

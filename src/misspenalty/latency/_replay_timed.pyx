@@ -32,7 +32,7 @@ cdef int64_t LATEST = _LATEST       # latest simulated time, ns; the sum of four
 
 
 cdef class Foresight(Policy):
-    """Belady's policy for a live cache that knows each block's next request; with `bypass` it may refuse a block."""
+    """Belady's policy for a cache that is told each block's next request; with `bypass` it may refuse a block."""
 
     cdef int64_t* upcoming          # next request for each block after its latest one
     cdef farthest_t f
@@ -67,7 +67,7 @@ cdef class Foresight(Policy):
 
 
 cdef class PythonCache(Policy):
-    """A live cache under a policy written in Python; it calls the policy's ``holds`` and ``access`` with the GIL."""
+    """A cache under a policy written in Python; it calls the policy's ``holds`` and ``access`` with the GIL."""
 
     cdef readonly object policy             # a PythonPolicy
     cdef object failure                     # first exception that the policy raised, even KeyboardInterrupt, or None

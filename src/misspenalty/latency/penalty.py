@@ -246,7 +246,7 @@ def _settings(policies, parameters, in_bytes):
 
 
 def _cache(policy, size, trace, parameters, size_changes):
-    """Make a live cache under a policy: of blocks, or of bytes if `size_changes` is set."""
+    """Make a cache under a policy: of blocks, or of bytes if `size_changes` is set."""
     if size_changes is not None:
         return find_sized(policy).cache(size, first_sizes(trace), size_changes, parameters)
     if policy.name in FORESIGHT:

@@ -80,7 +80,7 @@ def delayed_hits(requests, policy: str, cache_blocks: int, fetch_steps: int) -> 
     Parameters
     ----------
     requests : array_like of int, shape (steps,)
-        The object requested in each step, a number from 0 on; -1 marks a step without a request.
+        The object requested in each step, a number of at least 0; -1 marks a step without a request.
     policy : {"lru", "lru_mad", "arc", "arc_mad", "opt", "opt_mad"}
         The policy, in upper or lower case; ``_mad`` marks the variants that rank by aggregate delay.
     cache_blocks : int
@@ -96,7 +96,7 @@ def delayed_hits(requests, policy: str, cache_blocks: int, fetch_steps: int) -> 
     ------
     ParameterError
         The policy is unknown, a size or time is out of range, or `requests` is too long or is not a one-dimensional
-        array of whole numbers from -1 on.
+        array of whole numbers of at least -1.
 
     Notes
     -----
@@ -134,7 +134,9 @@ def _dense(requests):
         raise ParameterError(f"requests has {requests.size} steps; expected at most {MAX_STEPS}")
     if requests.size and requests.dtype.kind == "i" and requests.min() < -1:
         at = int(requests.argmin())
-        raise ParameterError(f"requests[{at}] is {requests[at]}; expected an object from 0 on, or -1 for no request")
+        raise ParameterError(
+            f"requests[{at}] is {requests[at]}; expected an object number of at least 0, or -1 for no request"
+        )
     made = np.full(requests.size, -1, np.int32)
     asked = requests != -1 if requests.dtype.kind == "i" else np.ones(requests.size, bool)
     _, first, inverse = np.unique(requests[asked], return_index=True, return_inverse=True)
