@@ -1,4 +1,4 @@
-"""The table of traces is read, and a message about an error in it names the line, row and column that are known."""
+"""A table of traces is read; a message about an error names its line, row and column as far as they are known."""
 
 import pytest
 

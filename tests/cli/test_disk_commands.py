@@ -51,7 +51,7 @@ def test_info(capsys):
 
 
 def test_a_source_may_hold_a_list(capsys):
-    """The column ``disksim`` holds the list of the distances that DiskSim's seek curve leaves out: an empty one."""
+    """DiskSim leaves no distance out of its seek curve, so the column ``disksim`` must hold an empty list."""
     status, out, _ = run(capsys, "info", "ibm18es", "--sources", "--json")
     assert status == 0
     assert {row["value"]: row["disksim"] for row in json.loads(out)}["mechanics.seek_left_out"] == []

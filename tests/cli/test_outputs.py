@@ -192,7 +192,7 @@ def test_names_that_are_too_long_get_their_own_message(trace, capsys):
 
 
 def test_what_must_not_be_removed_does_not_hide_the_name_of_the_output(tmp_path, monkeypatch, capsys):
-    """In a folder that must not be searched, looking for the temporary file is an error as well."""
+    """In a folder without search permission, removing the temporary file fails as well."""
 
     def refuse(*_, **__):
         raise PermissionError(errno.EACCES, "Permission denied", "temporary")

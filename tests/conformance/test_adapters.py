@@ -92,7 +92,7 @@ def test_libcachesim_conforms_through_the_adapter(adapter):
 
 
 def test_cost_is_the_difference_of_hit_ratios(costs, tmp_path):
-    """Compare LRU in a cache of two blocks with a program that reports hits for all but first references to a block."""
+    """Compare LRU in a cache of two blocks with a program that reports every repeated reference as a hit."""
     program = tmp_path / "adapter.py"
     program.write_text(
         "import sys\n"

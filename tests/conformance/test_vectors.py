@@ -87,7 +87,7 @@ def test_kernels_and_definitions_conform(policy):
 
 @pytest.mark.parametrize("policy", POLICIES)
 def test_readings_conform(policy):
-    """Every reading that fixes its victims passes the short vectors of its policy, and the check names that reading."""
+    """Every reading that determines its victims passes its policy's short vectors, and the check names that reading."""
     short = replace(SUITES[policy], long=[])
     readings = [reading for reading in readings_of(policy) if reading.victims is None]
     assert readings

@@ -36,7 +36,7 @@ def test_what_is_known_of_the_drive_is_found(fitted):
 
 
 def test_what_the_times_do_not_show_is_assumed(fitted):
-    """The fit assumes four segments, of which two may be dirty, and that a write settles as fast as a read."""
+    """The fit assumes that two of four segments may be dirty, and that a write settles as fast as a read."""
     data = fitted.kind.data
     assert (data["cache"]["segments"], data["cache"]["write_segments"]) == (4, 2)
     assert data["mechanics"]["write_settle_ms"] == 0

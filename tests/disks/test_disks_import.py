@@ -263,7 +263,7 @@ TEN = ", First ten seek times = [ 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 ]"
 
 
 def test_a_computed_seek_curve_begins_with_its_ten_measured_times(made):
-    """A seek over 5 cylinders is the first of the line if that begins at 4.5."""
+    """If the line begins at 4.5 cylinders, a seek over 5 cylinders is the first that lies on it."""
     model = MODEL.replace("Seek type = extracted, Full seek curve = made.seek", HPL + TEN)
     seek = importer.from_disksim(made(model=model))["mechanics"]["seek"]
     assert seek["first_ms"] == list(range(1, 11)) and seek["long_from"] == 5

@@ -130,7 +130,7 @@ def test_times_end_at_2_to_the_60(replay):
 
 @pytest.mark.parametrize("name", ["hp97560", "dc_s3700"])
 def test_delays_end_together_at_2_to_the_60(name):
-    """Each of the delays is possible; together, nine of them are more than a time of 64 bits holds."""
+    """Each delay alone is allowed, but the sum of nine of them does not fit into 64 bits."""
     requests = np.zeros(9, np.int64), np.ones(9, np.int32), np.zeros(9, np.uint8)
     with pytest.raises(ParameterError, match=f"request 2: .* {1 << 60} ns; expected 0 to 0"):
         disks.load(name).one_by_one(*requests, np.full(9, 1 << 60))
@@ -168,7 +168,7 @@ def test_blocks_kept_in_passing_put_no_read_out_of_order():
 @pytest.mark.parametrize("depth", [2, 4, 8, 64])
 @pytest.mark.parametrize("name", ["hp97560", "cheetah9lp", "hp_c2247a"])
 def test_shortest_positioning_serves_faster_than_shortest_seek(name, depth):
-    """SPTF must beat SSTF, and SSTF must beat FCFS, with any of the windows, and with cache and writes."""
+    """SPTF must beat SSTF, and SSTF must beat FCFS, at every queue depth, with cache and writes."""
     kind = disks.load(name)
     rng = np.random.default_rng(7)
     lbn, count = rng.integers(0, kind.blocks - 32, 4000), rng.integers(1, 33, 4000).astype(np.int32)
@@ -213,7 +213,7 @@ def test_shortest_positioning_takes_the_least_estimate(name):
 @pytest.mark.parametrize("disksim", [False, True])
 @pytest.mark.parametrize("scheduler", disks.SCHEDULERS)
 def test_a_drive_whose_platters_have_turned_is_that_drive_later(scheduler, disksim):
-    """Requests are served as if all had arrived later by the time in which platters turn by the given share.
+    """Platters turned by a share of a revolution must act as if all requests arrived later by that share of its time.
 
     With one head and a slow bus, the arm reads ahead over several cylinders while a request crosses the bus.
     """

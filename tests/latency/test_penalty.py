@@ -328,7 +328,7 @@ def test_impossible_arguments(options, message):
     ],
 )
 def test_a_run_past_the_latest_time_is_refused(n, device, load):
-    """Each reference is a miss; once, the first two cases crashed the interpreter, and the third lost 9,732 misses."""
+    """Each reference is a miss; the first two cases used to crash the interpreter, and the third lost 9,732 misses."""
     with pytest.raises(ParameterError, match=rf"simulated time passes {LATEST} ns after .* shorten the think"):
         misspenalty.penalty(np.arange(n), "lru", 1, device, **load)
 

@@ -1,8 +1,8 @@
 """Test FIFO and its descendants against libCacheSim; misses must be equal wherever the definitions agree.
 
 The definitions differ as follows: libCacheSim's SLRU limits its lowest segment, so only multiples of four are compared;
-its S3-FIFO and Clock2Q+ hold nothing if the share of S is below two blocks; its W-TinyLFU counts other accesses than
-the paper's does (libcachesim.py says which, and has its misses); its Random draws other numbers.
+its S3-FIFO and Clock2Q+ hold nothing if the share of S is below two blocks; its W-TinyLFU does not count the same
+accesses as the paper's (libcachesim.py says which it counts, and has its misses); its Random draws other numbers.
 """
 
 import pytest

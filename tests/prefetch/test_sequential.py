@@ -124,7 +124,7 @@ def test_a_prefetched_track_has_no_counter_before_its_first_access():
     whole_tracks(cache, 12, 13, 14)
     assert cache.sequential_misses == 1
     assert cache.access_pages(16)[1] == [(16, 1, DEMAND)] + [(track, 1, SYNCHRONOUS) for track in (18, 19)]
-    # If the same group is read out of order, it is no stream: 14, which follows the unread 13, has counter 1.
+    # If the same group is read out of order, it is not a stream: 14, which follows the unread 13, has counter 1.
     cache = track_cache("lru_top", 50, 100, prefetch={"threshold": 3, "degree": 3, "trigger": -1})
     whole_tracks(cache, 10, 11, 12, 15)
     assert whole_tracks(cache, 14, 16) == [(0, []), (1, [(16, 1, DEMAND)])]

@@ -1,4 +1,4 @@
-"""Continuous integration pins the actions of others by digest, and its scripts lose no failure."""
+"""Continuous integration pins third-party actions by digest, and its scripts hide no failure."""
 
 import re
 from pathlib import Path

@@ -126,7 +126,7 @@ def test_a_strict_type_checker_accepts_a_script_that_uses_the_package(tmp_path):
 
 @pytest.mark.parametrize("page", ["setting", "study", "table-figure-claim"])
 def test_a_guide_builds_the_package_before_it_runs_what_was_edited(page):
-    """The installed package would write the settings as they were, and a run would be refused."""
+    """A package that was not built again would write the old settings, and a run would be refused."""
     text = (ROOT / "docs" / "how-to" / f"{page}.md").read_text()
     blocks = [block for block in re.findall(r"```sh\n(.*?)```", text, re.DOTALL) if ".venv/bin/" in block]
     assert blocks and all("make build" in block.partition(".venv/bin/")[0] for block in blocks)

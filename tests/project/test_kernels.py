@@ -1,4 +1,4 @@
-"""Python cannot crash a kernel: every object has its memory, one thread runs at a time, and Ctrl-C stops a call."""
+"""Python cannot crash a kernel: objects are safe before `__init__`, threads take turns, and Ctrl-C stops a call."""
 
 import contextlib
 import importlib
@@ -101,14 +101,14 @@ def test_a_second_init_changes_nothing():
 
 
 def _numbered():
-    """Return a table of numbered addresses that is too large for memory that was used before."""
+    """Return a table of so many numbered addresses that it cannot reuse memory that was freed before."""
     table = Interner()
     table.ids(np.arange(1 << 20, dtype=np.uint64) << np.uint64(40))
     return table
 
 
 def _huge_kb():
-    """Return how much memory of this process Linux is asked to hold in huge pages, KB."""
+    """Return how many KB of this process Linux is asked to hold in huge pages."""
     areas = Path("/proc/self/smaps").read_text()
     areas = re.findall(r"^Size: *(\d+) kB$.*?^VmFlags: ([a-z ]*)$", areas, re.DOTALL | re.MULTILINE)
     return sum(int(size) for size, flags in areas if "hg" in flags.split())

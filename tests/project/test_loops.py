@@ -62,7 +62,7 @@ def vacuous(node):
 
 
 def reached(node):
-    """Yield assertions below a node that are not in a loop which may have nothing to run over."""
+    """Yield the assertions below a node, except those in loops that may have nothing to run over."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, OTHER_SCOPES) or (isinstance(child, LOOPS) and not runs(child)):
             continue

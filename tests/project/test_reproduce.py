@@ -186,7 +186,7 @@ def test_a_changed_and_a_deleted_table_are_found_and_made_again(complete):
 
 
 def test_a_damaged_compiled_trace_is_made_again(tmp_path):
-    """Snakemake takes a folder that exists for complete."""
+    """Snakemake regards a folder as complete if it exists."""
     folder = prepare(tmp_path, WITH_TRACE)
     (folder / "raw.csv").write_text("1\n")
     code, text = finish(start(folder))

@@ -17,7 +17,7 @@ def kept(tmp_path_factory):
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False)
     names = [name for name in listed.stdout.split("\0") if name]
     if not names:
-        pytest.skip("this is no checkout")
+        pytest.skip("not a git checkout")
     tree = tmp_path_factory.mktemp("tree")
     for name in names:
         (tree / name).parent.mkdir(parents=True, exist_ok=True)

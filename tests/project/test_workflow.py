@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 WORKFLOW = ROOT / "workflow"
 RULES = sorted((*(WORKFLOW / "rules").glob("*.smk"), *ROOT.glob("studies/*/rules.smk")))
 KINDS = ("tables", "figures")
-ON_REQUEST = {"study_readings", "fetch_trace", "trace_tables", "trace_page", "all_traces"}  # site, a user's traces
+ON_REQUEST = {"study_readings", "fetch_trace", "trace_tables", "trace_page", "all_traces"}  # for site and users
 
 
 def snakemake(folder, *arguments, hash_seed="0"):

@@ -121,7 +121,7 @@ def test_a_device_is_a_block_device(tmp_path):
 
 @pytest.fixture
 def answers(monkeypatch):
-    """Return the rows that the server answers, by query; a query without any has none."""
+    """Return the rows with which the server answers each query; a query that is missing gets no rows."""
     rows = {postgres.VERSION: [["160004"]], postgres.FOLDER: [["/nowhere/base/5"]]}
     monkeypatch.setattr(postgres, "ask", lambda query, database, user: rows.get(query, []))
     monkeypatch.setattr(postgres.tracer, "check", lambda event: None)
@@ -162,7 +162,7 @@ def test_a_relation_made_in_another_tablespace_during_the_recording_is_noticed(a
 
 @pytest.fixture
 def bpftrace(monkeypatch):
-    """Return ``bpftrace(told)``: a recording then finds the lines of `told`; its settings are returned."""
+    """Return ``bpftrace(told)``, which makes recordings find the lines of `told`, and returns the settings they use."""
 
     def stand_in(told):
         used = {}

@@ -75,7 +75,7 @@ class Drive:
         return extra if self.has_extra(lbn) else self.s["write_miss"][self.after_read]
 
     def has_extra(self, lbn):
-        """Tell whether the drive leaves the bus twice during a write: it follows one that it does not continue."""
+        """Tell whether the drive leaves the bus twice during a write, because it does not continue the write before."""
         return self.s["extra_command"] >= 0 and not self.after_read and self.segments[-1].end != lbn
 
     def boundary(self, track, sector):

@@ -29,7 +29,7 @@ VALUES = [
 PROMPTS = Prompts(None, np.array([1024, 1536]), np.zeros(2), np.array([2, 3]), np.array([1, 2, 1, 2, 3]), 512)
 PREFIX = {"prompts": PROMPTS, "policy": "lru", "cache_blocks": 4}
 STEPS = {"requests": [1, 2, 1], "policy": "lru", "cache_blocks": 1, "fetch_steps": 2}
-CALLS = [  # function, valid arguments, names of further ones
+CALLS = [  # function, valid arguments, names of optional ones
     (
         misspenalty.simulate,
         {"trace": TRACE, "policy": "lru", "cache_blocks": 2},

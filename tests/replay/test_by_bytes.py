@@ -238,7 +238,7 @@ def test_each_size_is_told_so_that_bounds_can_be_stopped_between_sizes():
 
 
 def test_an_upper_bound_is_at_most_what_is_requested():
-    """The error that is allowed for would be 200 bytes here."""
+    """The allowance for rounding would add 200 bytes here."""
     intervals = Intervals(np.zeros(3, np.uint32), np.full(3, 10**11), None, "replace")
     assert intervals.at_most(10**12) == intervals.at_least(10**12) == (2, 2 * 10**11)
 

@@ -222,7 +222,7 @@ def test_slower_requests_and_a_slower_device_only_scale_times(requests, size, fa
 @settings(max_examples=25)
 @given(requests=REQUESTS, size=st.integers(1, 6), policy=st.sampled_from(["lru", "arc", "opt", "opt_bypass"]))
 def test_a_closed_loop_of_one_client_is_an_open_one_at_low_load(device, requests, size, policy):
-    """Reads a second apart must find the device idle, as do those of one client that waits for each and then thinks."""
+    """Reads a second apart must find the device idle, like those of one client that waits for each and then thinks."""
     reads = [(64 * block, False, 0) for block, _, _ in requests]
     alone = penalty(made(reads), policy, size, device, interval="1s").iloc[0]
     closed = penalty(made(reads), policy, size, device, clients=1, think="1s").iloc[0]

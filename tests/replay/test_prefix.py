@@ -200,7 +200,7 @@ OTHERS = [(command, *given) for command in READ for dest, given in options_of(co
 
 @pytest.mark.parametrize("given", OTHERS, ids=" ".join)
 def test_an_option_that_prompts_do_not_heed_is_refused(capsys, given):
-    """The options are those of the commands, so a new one is refused, or is in the list of those that are read."""
+    """The options come from the commands, so a new one must be refused or be in the list of those that are read."""
     command, *option = given
     asked = [command, str(INPUTS / "31_prefix.jsonl"), "--prefix", "--size", "4", *DEVICE[command]]
     assert main([*asked, *option]) == 2

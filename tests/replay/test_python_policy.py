@@ -261,7 +261,7 @@ def test_installed_packages_register_by_entry_point(tmp_path):
 
 
 class Cheat:
-    """Reports every reference as a hit."""
+    """A policy that reports every reference as a hit."""
 
     def __init__(self, capacity): ...
 
@@ -270,7 +270,7 @@ class Cheat:
 
 
 class Over:
-    """Forgets to evict."""
+    """A policy that forgets to evict."""
 
     def __init__(self, capacity):
         self.held = set()
@@ -287,7 +287,7 @@ class OverAndTells(Over):
 
 
 class Late(Over):
-    """Cannot be copied, and forgets to evict."""
+    """A policy that cannot be copied, and that forgets to evict."""
 
     def __deepcopy__(self, memory):
         raise TypeError("no copies")
@@ -334,7 +334,7 @@ def test_what_no_cache_can_do_is_refused_by_penalty_too(cls, message):
 
 
 class Keep(Over):
-    """Loads no more blocks once it is full."""
+    """A policy that loads no more blocks once it is full."""
 
     def __init__(self, capacity):
         super().__init__(capacity)

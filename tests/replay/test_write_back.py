@@ -13,7 +13,7 @@ from misspenalty.replay.write_back import requests_below
 
 
 def slowly(references, capacity):
-    """Replay references with an ordered dictionary; return each request below as (block, write, cause)."""
+    """Replay references with an ordered dictionary; return each request to the level below: (block, write, cause)."""
     held, below = OrderedDict(), []
     for number, (block, write) in enumerate(references):
         if block not in held:

@@ -269,7 +269,7 @@ def test_all_skips_existing_captures(tmp_path):
     assert done.stdout.splitlines() == [f"{name}: there already" for name in FACTS]
     (tmp_path / "ssh.parquet").unlink()
     elsewhere = {name: value for name, value in os.environ.items() if name != "DEBIAN_MIRROR"}
-    assert subprocess.run(command, env=elsewhere, capture_output=True).returncode == 2, "facts alone are no capture"
+    assert subprocess.run(command, env=elsewhere, capture_output=True).returncode == 2, "facts alone are not a capture"
 
 
 # the reader ----------------------------------------------------------------------------------------------------------

@@ -178,7 +178,7 @@ def test_a_note_says_that_times_of_day_pass_midnight(opened):
 
 
 def test_a_hexadecimal_address_of_64_bits_is_read_or_refused_with_how(opened):
-    """Arrow takes such numbers for numbers below 0."""
+    """Arrow reads such numbers as negative ones."""
     content = "addr,op\n0xffff888012345000,R\n0x1000,W\n"
     with pytest.raises(InputError, match=r"line 2: field 1 .addr.*is out of range.*--key hex .* from 2\*\*63 on$"):
         opened(content)

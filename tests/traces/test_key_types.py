@@ -86,7 +86,7 @@ def test_the_column_decides(tmp_path_factory, columns, keys, blanks, quoting, en
 @pytest.mark.parametrize("blank", [" ", "\t", "  \t ", "\v", "\f", " \r"])
 @pytest.mark.parametrize("place", range(3))
 def test_blanks_on_a_line_are_not_a_key(opened, blank, place):
-    """The table has one column, in which pyarrow takes blanks for a value."""
+    """The table has one column, in which pyarrow reads blanks as a value."""
     rows = ["7", "8"]
     rows.insert(place, blank)
     assert [int(trace) for trace in opened("\n".join(["key", *rows, ""])).address] == [7, 8]

@@ -211,7 +211,7 @@ def test_a_sixth_column_of_spc_that_cannot_be_decimals_is_another_column(opened)
 
 
 def test_a_column_that_a_format_uses_cannot_be_left_out(opened):
-    """To leave the column out is advised only where this has an effect: in a table whose header names it."""
+    """A message may advise leaving the column out only where this has an effect: if the table's header names it."""
     lines = "".join(f"{i},k{i},17,213,4,{'touch' if i else 'get'},0\n" for i in range(2))
     with pytest.raises(InputError, match=r"say what it means with --operations touch=read [^,]*, or ignore; [^,]*$"):
         opened(lines, format="twitter")
@@ -301,7 +301,7 @@ def test_the_users_unit_of_times_comes_before_that_of_a_name(opened):
 
 @pytest.mark.parametrize("unit", ["us", "\u00b5s", "\u03bcs", "\u039cS", "\u00b5sec", "\u03bcsec"])
 def test_microseconds_in_a_name_have_any_letter_mu(opened, unit):
-    """Without its letter, which is dropped like punctuation, the unit would be that of seconds."""
+    """If the letter were dropped, as punctuation is, the unit would be read as seconds."""
     assert opened(f"Time ({unit}),key\n5,1\n8,2\n").time.tolist() == [0, 3000]
 
 
