@@ -33,7 +33,7 @@ def test_a_loss_is_divided_by_the_policys_own_misses(tmp_path):
     row = made[(made["policy"] == "s3fifo") & (made["size_ratio"] == 0.1) & (made["selection"] == "authors")].iloc[0]
     assert row["mean"] == pytest.approx((25 - 20) / 2)
     assert row["unbounded_mean"] == pytest.approx(0)
-    assert row["worse_than_fifo_pct"] == 50 and made["worse_than_fifo_pct"].dtype == float  # others are not rounded
+    assert row["worse_than_fifo_pct"] == 50 and made["worse_than_fifo_pct"].dtype == float  # not rounded
     stated = pd.read_csv(ROOT / "studies/dispute/published/stated.csv")
     assert len(figures.means(made, stated).axes) == 2
     assert -20 <= row["ci95_low"] <= row["mean"] <= row["ci95_high"] <= 25

@@ -63,7 +63,7 @@ def test_one_terminal_that_always_misses_adds_a_disk_and_an_interrupt():
     got = run(np.ones(400, np.uint8), np.zeros(400, np.uint8), testbed, 4)
     read_ns = round(1000 * (DATABASE_LINK + 750 + 20)) + 9_000_000 + 546_133
     assert sum(got.miss_ns.values()) == 400 * read_ns
-    assert got.elapsed_ns == 400 * read_ns + 100 * 5_000_000, "think time elapses, but is no part of a latency"
+    assert got.elapsed_ns == 400 * read_ns + 100 * 5_000_000, "think time elapses, but is not part of a latency"
 
 
 def test_nobody_waits_for_writes_but_they_hold_the_disks():

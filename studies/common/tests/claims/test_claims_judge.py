@@ -259,7 +259,7 @@ def test_asking_again_who_reads_the_same_cells_runs_no_claims_again():
 
     cell = {"table": "x_rates", "where": {"mb": 1, "policy": "lru"}, "column": "rate"}
     once = count(fit(published=(cell,), drives=({"table": "x_rates"},)))
-    columns = {"table": "x_rates", "columns": ["rate"]}  # all that the table has
+    columns = {"table": "x_rates", "columns": ["rate"]}  # the table has no others
     assert count(*(fit(published=(cell,), drives=({"table": "x_rates"}, columns)) for _ in range(2))) == once > 1
 
 

@@ -33,7 +33,7 @@ def folder(tmp_path_factory):
     with matplotlib.rc_context(style.STYLE):
         blank = style.new_figure(1, 1)
     paths = {path for name in DOCUMENTS for path in paper_inputs(PAPER / f"{name}.typ", ROOT)}
-    for pattern in ("studies/*/study.yaml", "results/*/conditions.csv"):  # whose names the sources put together
+    for pattern in ("studies/*/study.yaml", "results/*/conditions.csv"):  # the sources compute their names
         paths |= {path.relative_to(ROOT) for path in ROOT.glob(pattern)}
     for path in paths:
         if path.suffix in (".pdf", ".svg", ".png"):

@@ -256,7 +256,7 @@ def test_a_word_for_a_missing_key_is_refused_in_the_words_of_the_package(page, t
     assert said.partition("keys.csv")[2] == native.partition("keys.csv")[2]
 
 
-# Functions that the page's modules name, but only in what the page never does: tables of drives, which are packed when
+# Functions that the page's modules use only in code that the page never runs: tables of drives, which are packed when
 # the page is built; Parquet and data frames; builds; bounds by bytes; comparing traces; samples; LHD in Python
 UNREACHED = {
     "numpy": "abs add array_equal datetime_data divide hypot iinfo inf interp lexsort ma roll sqrt tile vstack",

@@ -41,7 +41,7 @@ def test_places_are_in_proportion_and_an_open_band_reaches_the_end():
 
 
 def test_the_printed_limit_of_a_claim_that_has_an_obtained_one_allows_nothing():
-    """The judge itself must write the note by which the page knows such a claim."""
+    """The judge itself must write the note by which the page recognises such a claim."""
     one, record = claim("bound", {"op": "<=", "limit": 1.21}), Recorder()
     record.bound(one.id, 1.8, limit=1.827)
     judged = record.forms[one.id].decide(one)

@@ -157,6 +157,6 @@ def test_claims_are_cards_on_a_phone(whole, browser):
     assert box["x"] >= 0 and box["x"] + box["width"] <= 390
     sort = page.get_by_role("button", name="Verdict")
     assert sort.bounding_box()["x"] < 0
-    sort.focus()  # the keys must not reach what cannot be seen
+    sort.focus()  # a button that the keyboard reaches must come into view
     assert sort.bounding_box()["x"] >= 0
     page.close()
