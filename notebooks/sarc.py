@@ -53,8 +53,8 @@ ROOT = root()
 # ## 3. See the lists adapt
 #
 # A model of one sixteenth of the controller runs live for twelve minutes; the load falls after six of them and rises
-# after nine. **Predict**: under which of the three policies does SEQ take most of the cache, and whose share of SEQ
-# follows the load?
+# after nine. **Predict**: under which of the three policies does SEQ take most of the cache, and under which does its
+# share follow the load?
 
 # %%
 settings = {"divisor": 16, "values": {}}
