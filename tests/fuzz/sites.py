@@ -141,11 +141,11 @@ class Elements(html.parser.HTMLParser):
         self.feed(text)
         self.close()
         assert not self.open, f"not closed: {self.open}"
-        assert len(self.ids) == len(set(self.ids)), "two elements with one id"
+        assert len(self.ids) == len(set(self.ids)), "two elements have the same id"
 
     def handle_starttag(self, tag, attributes):
         names = [name for name, _ in attributes]
-        assert len(names) == len(set(names)), f"an attribute twice in {tag}"
+        assert len(names) == len(set(names)), f"{tag} has an attribute twice"
         self.ids += [value for name, value in attributes if name == "id"]
         if tag not in VOID:
             self.open.append(tag)

@@ -123,7 +123,7 @@ def test_the_full_context_model_counts_substrings(ids, order):
     for pattern in patterns:
         occurrences = sum(tuple(ids[i : i + len(pattern)]) == pattern for i in range(len(ids)))
         assert kernel.count(pattern) == occurrences
-    assert kernel.nodes_live == len(patterns), "and it has no other nodes"
+    assert kernel.nodes_live == len(patterns), "the model has no other nodes"
 
 
 @settings(max_examples=60, deadline=None)
@@ -180,7 +180,7 @@ def test_an_uncorrected_chain_stops_at_the_threshold():
         assert kernel.predictions() == letters("BCDE")[:length]
     kernel = make("epcm", 26, threshold=0.5, corrected=0, product=1)
     fed(kernel, letters("ABCDEFZ") * 4 + letters("A"))
-    assert kernel.predictions() == letters("BCD"), "multiplied: 1, 3/4, 1/2, 1/4"
+    assert kernel.predictions() == letters("BCD"), "the products are 1, 3/4, 1/2 and 1/4"
 
 
 def test_pcm_predicts_all_likely_files_the_likeliest_first():

@@ -145,7 +145,7 @@ def test_lock_is_exact_and_hashed():
 def test_no_host_and_no_folder_is_written_down(name):
     text = (ROOT / name).read_text()
     assert "://" not in text
-    assert not re.search(r"^\s*--(?!hash)", text, re.MULTILINE), "an option such as an index or a link folder"
+    assert not re.search(r"^\s*--(?!hash)", text, re.MULTILINE), "the lock has an option other than hashes"
     assert not re.search(r" /\w", text)
 
 

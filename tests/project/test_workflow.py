@@ -100,7 +100,7 @@ def test_rule_is_complete(name):
     for part in {"input", "output"} & set(parts):
         items = [line.strip() for line in parts[part].splitlines() if re.match(r"        \S", line)]
         named = re.compile(r"\w+=|\*\*[A-Z_]+,|unpack\(\w+\),|\)|\]")
-        assert all(map(named.match, items)), f"{part} without a name"
+        assert all(map(named.match, items)), f"an {part} has no name"
     assert "lambda" not in body
 
 

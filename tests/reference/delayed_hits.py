@@ -46,7 +46,7 @@ class Cache:
 
 
 class LRU(Cache):
-    """Evict the least recently used object; the end of a fetch counts as one use."""
+    """The policy that evicts the least recently used object; the end of a fetch counts as one use."""
 
     def hit(self, name, step):
         self.cached.move_to_end(name)
@@ -102,7 +102,7 @@ class ClosedHistory:
 
 
 class LRUMAD(Cache):
-    """Evict the object with the lowest mean aggregate delay per step since its last request.
+    """The policy that evicts the object with the lowest mean aggregate delay per step since its last request.
 
     Of several such objects, the one whose first request came earliest is evicted.
     """
@@ -209,7 +209,7 @@ class ARCMAD(ARC, LRUMAD):
 
 
 class OPT(Cache):
-    """Evict, or do not admit, the object whose next request is farthest in the future."""
+    """The policy that evicts, or does not admit, the object whose next request is farthest in the future."""
 
     def __init__(self, capacity, z, requests):
         super().__init__(capacity, z, requests)

@@ -27,7 +27,7 @@ class Stream:
     """The position of one of a BSU's streams."""
 
     def __init__(self):
-        self.block = 0  # next of a run, or last of a walk
+        self.block = 0  # next block of a run, or last block of a walk
         self.base = 0  # first block of the walk's tree
         self.end = 0  # block at which the run ends
         self.repeat = None  # block that the walk's next write repeats
@@ -69,7 +69,7 @@ class Spc1Reference:
         self.due = now + self.wait()
 
     def wait(self):
-        """Return an exponential gap, ns."""
+        """Return an exponential gap in ns."""
         return int(self.gap * exponential(self.draw()) + 0.5)
 
     def request(self):

@@ -80,7 +80,7 @@ def test_gaps_are_exponential(million):
     assert gaps.mean() == pytest.approx(1, abs=0.005)
     assert gaps.std() == pytest.approx(1, abs=0.01)
     distance = np.abs(1 - np.exp(-gaps) - np.arange(gaps.size) / gaps.size).max()
-    assert distance < 1.95 / math.sqrt(gaps.size)  # Kolmogorov and Smirnov, 0.1 %
+    assert distance < 1.95 / math.sqrt(gaps.size)  # Kolmogorov-Smirnov test at the 0.1 % level
 
 
 @given(st.integers(0, 2**64 - 1))
