@@ -169,7 +169,7 @@ def test_figures_mark_published_values(draw):
     table = pd.read_csv(ROOT / "results/classics/hit_ratios.csv")
     figure = draw(table, PUBLISHED)
     ticks = [label.get_text() for axes in figure.axes for label in axes.get_xticklabels()]
-    assert not any("$" in tick for tick in ticks), "numbers in full: exponents are too small to read"
+    assert not any("$" in tick for tick in ticks), "numbers are in full, because exponents are too small to read"
     marks = [line for axes in figure.axes for line in axes.lines if line.get_marker() == "_"]
     shown = sorted(value for line in marks for value in line.get_ydata())
     expected = (

@@ -112,7 +112,7 @@ def test_figure_7_adds_up(runs):
         assert row["elapsed_reduction_s"] == pytest.approx(base["elapsed_s"] - row["elapsed_s"])
         assert row["io_reduction_pct"] == pytest.approx(100 * (1 - row["io_wait_s"] / base["io_wait_s"]))
     hot = table[(table["model"] == "hot")]
-    assert (hot["io_reduction_pct"] == 100).all(), "all fits into memory"
+    assert (hot["io_reduction_pct"] == 100).all(), "everything fits into memory"
     assert (
         hot.set_index("buffer_copy")["read_latency_us"][True] > hot.set_index("buffer_copy")["read_latency_us"][False]
     )
@@ -185,8 +185,8 @@ def test_workload_facts_count_each_page_and_file_once(study):
         assert facts.loc[quantity, "value"] == pytest.approx(value), quantity
     assert facts["published"].dropna().to_dict() == {"reads": 919}
     early = [facts.loc[f"wait_early_{share}_pct", "value"] for share in (5, 10, 50)]
-    assert early[0] == 0, "a twelfth of the compute is before the first source"
-    assert 0 < early[1] < 50 < early[2] < 80, "the directories and the first source, then half of the sources"
+    assert early[0] == 0, "a twelfth of the compute time passes before the first source"
+    assert 0 < early[1] < 50 < early[2] < 80, "first the directories and a source are read, then half of the sources"
     assert epcm.waited_early(study, [1]) == [1]
 
 
@@ -223,7 +223,7 @@ def test_readings_vary_one_choice_at_a_time(study):
     assert resident["names", "cold"] < own["cold"], "the walk to a file takes no disk time then"
     assert resident["mapped", "cold"] < resident["names", "cold"], "one file of the twelve is in memory too"
     led = table[table["parameter"] == "head_start"].set_index("model")
-    assert led.loc["cold", "io_wait_s"] == pytest.approx(own["cold"], rel=0.05), "without a predictor it gains nothing"
+    assert led.loc["cold", "io_wait_s"] == pytest.approx(own["cold"], rel=0.05), "a head start alone gains nothing"
     assert led.loc["foresight", "io_wait_s"] < own["foresight"]
     with pytest.raises(ParameterError):
         wrong = epcm_sensitivity.Variation("protocol", "training", -1)
@@ -265,7 +265,7 @@ def test_conditions_have_every_row_of_the_tables_they_change(study, runs, monkey
             .reset_index(drop=True)
             .equals(judged[[*epcm.KEYS]].astype(str).reset_index(drop=True))
         )
-    assert (found["fig7"]["runs"] == len(study.measured)).all(), "as many runs as are judged"
+    assert (found["fig7"]["runs"] == len(study.measured)).all(), "each bar has as many runs as are judged"
     hot = found["fig7"][(found["fig7"]["model"] == "hot") & found["fig7"]["buffer_copy"]].set_index("condition")
     twice = (
         hot.loc["copying from buffer to page twice as slow", "read_latency_us"]
@@ -333,7 +333,7 @@ def test_the_learning_curve_plays_each_run_after_those_before_it(study):
     removed = table.set_index(["model", "training"])["io_reduction_pct"]
     own = epcm_tables.fig7(epcm.simulate(study._replace(measured=(3,)), [Setting("cold"), *bars])).set_index("model")
     for model in ("last_successor", "epcm", "pcm"):
-        assert removed[model, 3] == pytest.approx(own.loc[model, "io_reduction_pct"]), "the same three runs before it"
+        assert removed[model, 3] == pytest.approx(own.loc[model, "io_reduction_pct"]), "it follows the same three runs"
     assert removed["epcm", 5] > removed["epcm", 0]
     assert (table["never_used"] <= table["prefetches"]).all()
     assert epcm_curves.learning(table).axes

@@ -57,7 +57,7 @@ def test_names_that_stay_in_memory_survive_data_larger_than_memory_in_cold_and_h
     big = 100 * 2**20  # larger than the memory of 64 MB
     machine = client([[opened(0, big), call("read", length=big), opened(1, PAGE)]] * 2, [big, PAGE])
     waits = [machine.run(number, cold=number == 0, named=named).components["wait_open"] for number in range(2)]
-    assert (waits == [0, 0]) == bool(named), "without them the hot run reads what the data evicted"
+    assert (waits == [0, 0]) == bool(named), "other names are evicted by the data and read again"
 
 
 def test_every_open_costs_a_call_of_the_engine_whether_or_not_it_prefetches():
@@ -135,7 +135,7 @@ def test_a_fault_brings_in_its_aligned_cluster():
 
 def test_requests_are_merged_up_to_the_maximum_number_of_sectors():
     run = play([call("fault", offset=0, length=PAGE)], [64 * PAGE], replace(LINUX, cluster_pages=64))
-    assert (run.counts["reads"], run.counts["read_sectors"]) == (3, 512), "31 + 31 + 2 pages"
+    assert (run.counts["reads"], run.counts["read_sectors"]) == (3, 512), "the requests read 31, 31 and 2 pages"
 
 
 def test_old_dirty_blocks_are_written_once():
@@ -164,7 +164,7 @@ def test_a_renamed_file_keeps_its_data_and_the_old_target_loses_it():
     calls += [call("rename", 1, asked=0), opened(0, PAGE), call("read", 0, length=PAGE)]
     run = play(calls, [3 * PAGE, -1])
     assert run.outcome.tolist() == [MISS, HIT]
-    assert run.copies.tolist() == [0, 4], "what was written under the other name"
+    assert run.copies.tolist() == [0, 4], "it copies what was written under the other name"
 
 
 def test_a_memory_that_is_too_small_evicts_what_was_not_used_lately():
@@ -214,7 +214,7 @@ def test_a_correct_prediction_with_enough_lead_takes_the_wait_away():
     assert prefetched.counts["lead_time"] >= work
     assert (prefetched.counts["foretold"], prefetched.counts["foretold_time"]) == (1, prefetched.counts["lead_time"])
     assert (prefetched.counts["right"], prefetched.counts["wrong"]) == (1, 0)
-    assert prefetched.counts["right_time"] == work + prefetched.latency[0], "from one open to the other"
+    assert prefetched.counts["right_time"] == work + prefetched.latency[0], "it counts from one open to the other"
 
 
 def test_a_prefetched_file_that_is_not_opened_again_in_the_run_is_a_wrong_prefetch():

@@ -83,7 +83,7 @@ def test_what_the_predictor_sees(temporaries, first, second):
     if temporaries == "normal":
         names = np.unique(FILES["normal_path"])
         assert names[workload.events(0)].tolist() == names[workload.events(1)].tolist() == first
-        assert workload.known[1][np.flatnonzero(names == "/tmp/1.s")[0]] == 2, "the last run's"
+        assert workload.known[1][np.flatnonzero(names == "/tmp/1.s")[0]] == 2, "it has the path of the last run"
         assert workload.known[0][np.flatnonzero(names == "/tmp/1.s")[0]] == -1
     else:
         assert workload.events(0).tolist() == first
@@ -117,7 +117,7 @@ def test_sizes_at_the_start_of_a_run():
     for sizes in workload.sizes:
         assert sizes.tolist() == [5000, -1, -1, -1, 100_000, -1, 4096]
     assert workload.pages.tolist() == [2, 1, 2, 2, 25, 1, 1]
-    assert workload.sectors[workload.first[0] + 1] == 2, "a page and 904 bytes in blocks of 1 KB"
+    assert workload.sectors[workload.first[0] + 1] == 2, "the second page has 904 bytes, which fit into a block of 1 KB"
 
 
 def test_programs_can_be_folded():
@@ -143,7 +143,7 @@ def test_large_files_take_whole_groups_and_a_full_disk_is_reported():
         ["/lib/big", "/lib/small", "/lib/x"], [30 * 2**20, 100, 100], [False] * 3, [0] * 3, 2_000_000, 1024, rng
     )
     first = [file[0][0] for file in stretches]
-    assert abs(first[1] - first[2]) == 2, "a block apart"
+    assert abs(first[1] - first[2]) == 2, "they are a block apart"
     assert not first[0] <= first[1] < first[0] + 30 * 2048
     assert walks[1] == walks[2], "their inodes share a block"
     with pytest.raises(ParameterError, match="larger drive"):
@@ -179,7 +179,7 @@ def test_files_lie_in_the_order_in_which_they_are_first_opened_if_asked():
         "opened": [2, 0, 1],
     }
     moved = at["opened"].placed(generator=np.random.default_rng(2), **where)
-    assert np.argsort(moved.lba[moved.first]).tolist() == [2, 0, 1], "the order outlives another placement"
+    assert np.argsort(moved.lba[moved.first]).tolist() == [2, 0, 1], "another placement keeps the order"
 
 
 def test_the_first_of_two_openings_is_left_out_with_its_reads_but_not_its_compute():
@@ -208,7 +208,7 @@ def test_a_large_file_is_spread_where_no_group_is_whole():
     lba = workload.lba[workload.first[-1] : workload.metadata]
     steps = np.diff(lba)
     assert len(lba) == 30 * 256 + 2
-    assert 3 <= (steps != 8).sum() <= 5, "each group gives its free end"
+    assert 3 <= (steps != 8).sum() <= 5, "the file takes the free end of each group"
     taken = np.concatenate([np.arange(at, at + n) for at, n in zip(workload.lba, workload.sectors, strict=True)])
     assert len(np.unique(taken)) == len(taken), "nothing lies on anything else"
 

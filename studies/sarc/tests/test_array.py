@@ -106,7 +106,7 @@ def test_parity_goes_round_the_drives():
     one = controller(DESTAGE_ALL)
     one.run(*map(np.array, zip(*requests, strict=True)), 60 * SECOND)
     busy = np.array(one._kernel.busy)
-    assert busy.min() > 0.8 * busy.max(), "data strip 0 and parity of every row, evenly over the drives"
+    assert busy.min() > 0.8 * busy.max(), "data strip 0 and the parity of all rows are spread evenly over the drives"
 
 
 def test_a_miss_takes_what_the_drive_takes_and_a_hit_the_controller_alone():
@@ -129,7 +129,7 @@ def test_a_miss_reads_its_pages_the_rest_of_its_track_or_the_track(staging, hits
         interval = made.run(*(np.array([value]) for value in (number * SECOND, page, 1, False)), (number + 1) * SECOND)
         found.append(interval.counts["read_hits"])
     assert found == hits
-    assert made.cache.random_pages == (8 if staging else 3), "pages in the cache"
+    assert made.cache.random_pages == (8 if staging else 3)
 
 
 def test_contention_delays_every_request_in_proportion_to_the_rate_of_the_machine():
@@ -184,7 +184,7 @@ def test_the_adapter_is_an_m_d_1_queue(load):
     service = round(1000 * PAGE / SMALL.adapter_mb_per_s)
     parameters = replace(SMALL, host_slots=1 << 20, write_cache_mb=64, controller_us=0)
     interval = controller(parameters).run(*poisson_writes(load * 1e9 / service, 20, 1), 20 * SECOND)
-    expected = load / (2 * (1 - load)) * service  # Pollaczek and Khinchine
+    expected = load / (2 * (1 - load)) * service  # the Pollaczek-Khinchine formula
     assert interval.write_ns["adapter_queue"] / interval.counts["writes"] == pytest.approx(expected, rel=0.05)
 
 
@@ -225,7 +225,7 @@ def test_copies_of_requests_come_a_tenth_of_a_second_apart():
     busy = [(0, 0, 1, True), (100 * MS, 8, 1, True), (200 * MS, 16, 1, True), (SECOND, 24, 1, True)]
     interval = run(one, busy)
     # at 0.1 s a copy of the first comes before the second; at 0.2 s one of the second and one of the first
-    assert interval.write_ns["controller"] == (0 + 1 + 2 + 0 + 4) * MS, "waits, and four services"
+    assert interval.write_ns["controller"] == (0 + 1 + 2 + 0 + 4) * MS, "four waits, and four services of 1 ms each"
 
 
 def test_striping_keeps_pages_apart_and_within_their_unit():
@@ -447,6 +447,6 @@ def test_a_stream_over_the_hosts_strips_is_found_once_on_each_array():
     whole = run(replace(striped, host_stripe_kb=0), rows, prefetch=prefetch)
     assert (made.cache.sequential_misses, whole.state["sequential_misses"]) == (4, 1)
     demanded, together, ahead = made.cache.tracks_staged
-    assert demanded == 4 * prefetch["threshold"], "the head of each"
+    assert demanded == 4 * prefetch["threshold"], "only the head of each stream is read on demand"
     assert together == 4 * prefetch["degree"]
     assert 2 * number <= demanded + together + ahead <= 2 * number + 4 * 2 * prefetch["degree"]

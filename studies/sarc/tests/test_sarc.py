@@ -227,10 +227,10 @@ def test_a_distance_is_that_of_responses_where_the_line_is_flat_and_of_loads_whe
     loads, line = [100, 200, 201], [1.0, 1.0, 1000.0]
     assert distance(loads, line, 100, 1.5) == pytest.approx(np.log(1.5))
     assert distance(loads, line, 210, 30.0) == pytest.approx(np.log(210 / 200.5), abs=0.001)
-    assert distance(loads, line, 201, 30.0) < 0.005, "thirty times too fast, but half a percent of load away"
+    assert distance(loads, line, 201, 30.0) < 0.005, "the load is off by less than half a per cent"
     beyond = np.exp(np.log(1000) + 2 * np.log(1000))  # as steep as the last piece, twice as far
     assert distance(loads, line, 201 * (201 / 200) ** 2, beyond) == pytest.approx(0, abs=1e-9)
-    assert distance(loads, line, 50, 1.0) == pytest.approx(np.log(2)), "not prolonged at its beginning"
+    assert distance(loads, line, 50, 1.0) == pytest.approx(np.log(2)), "the line is not extended at its beginning"
 
 
 def test_a_search_keeps_to_the_ranges_and_ends_where_no_neighbour_is_better():
@@ -255,7 +255,7 @@ def test_a_search_doubles_what_has_strides_of_doublings():
 
     found = descend(bowl, (1, 64), (1, 1), (1, 1), ((0, 5), (16, 1024)), (False, True))
     assert found == (3, 256)
-    assert moved((0.08,), 0, -0.5, (0, 1), doubled=True) == (0.0566,), "rounded to three digits"
+    assert moved((0.08,), 0, -0.5, (0, 1), doubled=True) == (0.0566,), "strides are rounded to three digits"
 
 
 def made_up_responses(published, seen):
@@ -306,7 +306,7 @@ def test_the_fit_starts_from_several_points_and_chooses_over_several_seeds(tmp_p
         before = list(paths.values())[:place]
         given = (MACHINE, calibration, step, machine, begin, starts, 2, short, [1, 2, 3])
         table = sarc_fit.search(*given, 1, before)
-        assert table.equals(sarc_fit.search(*given, 3, before)), "equal for any number of threads"
+        assert table.equals(sarc_fit.search(*given, 3, before)), "the number of threads changes nothing"
         table.to_csv(paths[step], index=False)
     made = sarc_fit.gather(calibration, paths.values())
     assert made["fitted"].set_index("parameter")["value"].to_dict() == pytest.approx(best)
@@ -368,7 +368,7 @@ def test_detection_is_measured_in_the_minutes_that_are_not_discarded(shark, monk
     monkeypatch.setattr(detection, "Run", Counted)
     phases = {"warm_up_minutes": 2, "phase_minutes": discarded + 1, "discarded_minutes": discarded}
     found = detection.detect(shark.with_values(phases), "cache_sensitive", 1)
-    assert found["random_tracks"] == 16 * (3 + discarded), "those of the last minute"
+    assert found["random_tracks"] == 16 * (3 + discarded), "only the last minute counts"
     assert found["sequential_misses_per_s"] == pytest.approx(16 * found["random_tracks"] / 60)
     half = detection.detect(shark.with_values(phases | {"footprint_sensitive_gb": 0.5}), "cache_sensitive", 1)
     assert half["footprint_gb"] == 0.5
@@ -413,7 +413,7 @@ def test_the_trigger_is_a_share_of_the_group(shark):
         assert shark.with_values({"degree": degree}).prefetch()["trigger"] == trigger
     assert shark.with_values({"trigger": 0.125, "degree": 8}).prefetch()["trigger"] == 1
     none = [shark.with_values(values).prefetch()["trigger"] for values in ({"trigger": -1}, {"degree": 0})]
-    assert none == [-1, -1], "none ahead, or no group at all"
+    assert none == [-1, -1], "nothing is read ahead, or there is no group at all"
 
 
 def test_the_lru_variants_have_a_remedy_of_their_own_or_none(shark):
@@ -525,7 +525,7 @@ def test_tables_under_conditions_hold_every_row_that_claims_read(tmp_path, monke
             assert not claims.TABLES[item].read(item, own)[1]
     response = {name: part.set_index("policy")["response_ms"] for name, part in parts.items()}
     as_read, counts = response[sarc_readings.AS_READ], response["SARC's adaptation counts writes"]
-    assert (as_read[["lru_top", "lru_bottom"]] == counts[["lru_top", "lru_bottom"]]).all(), "touches SARC alone"
+    assert (as_read[["lru_top", "lru_bottom"]] == counts[["lru_top", "lru_bottom"]]).all(), "it affects SARC alone"
     assert (as_read["sarc"] != counts["sarc"]).any()
     assert (as_read["lru_top"] != response["no striping by the host"]["lru_top"]).any()
     effects = sarc_readings.effects(ROOT / "studies" / "sarc" / "ledger.yaml", **made)
@@ -638,4 +638,4 @@ def test_a_budget_reads_the_needed_operations_off_the_policys_own_curve():
     table = sarc.budget(inside, fig6, said).set_index("scaled_iops")
     assert table.loc[100, "needed_operations"] == pytest.approx(1)
     assert table.loc[200, "needed_operations"] == pytest.approx(300 / 200), "4 ms is half way between 2 and 8"
-    assert np.isnan(table.loc[400, "needed_operations"]), "slower than the model ever is"
+    assert np.isnan(table.loc[400, "needed_operations"]), "the model is never so slow"

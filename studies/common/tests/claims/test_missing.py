@@ -102,8 +102,8 @@ def test_the_archived_table_is_made_from_the_archived_conditions():
     made = missing_facts_table(ROOT / "results/claims.csv", conditions, facts)
     archived = pd.read_csv(ROOT / "results/missing_facts.csv", keep_default_na=False)
     pd.testing.assert_frame_equal(made, archived)
-    assert (made["conditions"] > 0).all(), "a fact whose patterns match no condition"
-    assert "unlisted" not in set(made["kind"]), "a condition that no missing_facts.yaml names"
+    assert (made["conditions"] > 0).all(), "the patterns of a fact match no condition"
+    assert "unlisted" not in set(made["kind"]), "no missing_facts.yaml names a condition"
     claims = pd.read_csv(ROOT / "results/claims.csv", dtype=str)
     missed = claims[(claims["role"] == "claim") & claims["verdict"].isin(["direction", "not_reproduced"])]
     assert (made["alone"] + made["together"] <= made["study"].map(missed.groupby("study").size())).all()

@@ -181,7 +181,7 @@ def test_no_code_is_printed(texts, document):
     """A line break before a method ends a Typst statement, and the rest is typeset as text. The documents must not
     contain such text."""
     leaks = re.findall(r"\.(?:filter|map|sorted|join|flatten)\(.{0,30}|=&gt;|#let \w+", texts[document])
-    assert not leaks, f"set as text: {leaks}"
+    assert not leaks, f"code is typeset as text: {leaks}"
 
 
 def test_every_judged_study_is_named(texts):
@@ -229,7 +229,7 @@ def test_no_result_is_typed(source):
     assert not numbers_of(source), "read it from a result file"
     text = re.sub(r"//[^\n]*", "", source.read_text())
     found = [value for value in results() if re.search(rf"(?<![\w.]){re.escape(value)}(?![\w.])", text)]
-    assert not found, f"{source.name} has typed {found}: read it from a result file"
+    assert not found, f"{source.name} has {found} typed in: read it from a result file"
 
 
 def test_the_guard_against_typed_results_sees_one(tmp_path):

@@ -240,7 +240,7 @@ class BlockLayerReference:
         """Issue the entries that became dirty by the time `older`, except those that are being read or written."""
         old = [entry for entry in self.dirty if entry.dirtied <= older and not (entry.leaving or entry.coming)]
         for entry in old:
-            if entry.dirtied is not None:  # a write-back that was due has not issued it meanwhile
+            if entry.dirtied is not None:  # not issued meanwhile by a write-back that was due
                 self.clean(entry)
                 self.submit(entry, True, now)
         if old:
