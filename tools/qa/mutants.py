@@ -5,8 +5,8 @@ tree and the environment unchanged. All faults of a source are compiled at once,
 For all sources with the same tests, one process collects these tests and tries each fault in a fork of itself. A fault
 that cannot be switched gets a copy and a process of its own. The tests run in this order: those that have found a fault
 of the source, those that bear its name, those in files that import it, and the others of the same folders (for a
-policy that has tests of its name, only these run). A fault survives if all tests pass. A test that also fails without
-any fault is ignored.
+policy with tests that bear its name, only those run). A fault survives if all tests pass. A test that also fails
+without any fault is ignored.
 
     make mutants COUNT=100
     python tools/qa/mutants.py --count 20 --only 'replay/*' --csv faults.csv
