@@ -15,7 +15,7 @@ CONDA_TO_PYPI = {"matplotlib-base": "matplotlib"}
 
 
 def asked(part):
-    """Return the name and version of what a part of the recipe requires."""
+    """Return the versions that a part of the recipe requires, by the name of the package."""
     found = (spec.partition(" ") for spec in RECIPE["requirements"][part] if not spec.startswith("${{"))
     return {CONDA_TO_PYPI.get(name, name): version for name, _, version in found}
 

@@ -311,7 +311,7 @@ def test_columns_that_tell_a_dialect_are_in_every_row(tmp_path, key):
 
 @pytest.mark.parametrize("key", LISTS)
 def test_lists_in_a_dialect_are_lists(tmp_path, key):
-    """Text would be taken for a list of its letters."""
+    """Text would be read as a list of its letters."""
     (path := tmp_path / "mine.yaml").write_text(
         f"summary: s\nsource: s\nexample: e\ncolumns: {{block: a}}\n{key}: .a\n"
     )
