@@ -27,7 +27,7 @@ RUNS = 30  # runs of a cache whose outcomes depend on chance, in each of the two
 
 def build_python():
     """Make an environment with the pinned libraries, and return the adapter's command."""
-    if not (BUILD / "python" / "bin" / "pip").exists():  # it is installed last, so the environment is not complete
+    if not (BUILD / "python" / "bin" / "pip").exists():  # venv installs pip last, so the environment is incomplete
         subprocess.run([sys.executable, "-m", "venv", "--clear", BUILD / "python"], check=True)
     python = BUILD / "python" / "bin" / "python"
     subprocess.run([python, "-m", "pip", "install", "-q", "-r", HERE / "python" / "requirements.txt"], check=True)
