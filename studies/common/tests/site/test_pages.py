@@ -152,7 +152,7 @@ def test_a_printed_page_has_whole_tables_and_no_buttons(site, page):
 
 @pytest.mark.parametrize("name", ["study/vlog.html", "claims.html", "claim/vlog.table2.new_disk.html", "files.html"])
 def test_a_page_fits_into_320_pixels(site, page, name):
-    """This is the width of a screen of 1280 pixels at 400 %, too."""
+    """A screen of 1280 pixels is as narrow if its page is enlarged to 400 %."""
     page.set_viewport_size({"width": 320, "height": 640})
     page.goto(f"file://{site}/{name}")
     assert page.evaluate("document.documentElement.scrollWidth") <= 320
