@@ -100,7 +100,7 @@ def test_waits():
 
 
 def test_the_testbeds_are_those_of_the_studies():
-    """Values that the what-if repeats from MQ's and SARC's machines must equal those in their files, which may change."""
+    """Values that the what-if repeats from MQ's and SARC's machines must stay equal to those in their files."""
     testbed, shark = (yaml.safe_load((ROOT / f"studies/{study}/machine.yaml").read_text()) for study in ("mq", "sarc"))
     repeated = {
         "terminals": mq.TERMINALS,
