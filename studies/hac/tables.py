@@ -33,7 +33,7 @@ KEYS = {  # columns that identify a row
 
 
 def at_size(runs, cache_mb):
-    """Return the fetches of one size among those of several.
+    """Return the fetches of the run with a given cache size.
 
     Parameters
     ----------
@@ -125,8 +125,8 @@ def fig9(traversal, runs, costs, least_share):
     Returns
     -------
     DataFrame
-        ``traversal, cache_mb, component`` (fetch, replacement, conversion, and total, which is measured on the clock,
-        not summed), ``us``, ``fetches`` (of one hot iteration), ``frames_mb, table_mb``.
+        ``traversal, cache_mb, component`` (fetch, replacement, conversion, and total, which is elapsed time minus hit
+        time, not a sum), ``us``, ``fetches`` (of one hot iteration), ``frames_mb, table_mb``.
     """
     rows = []
     for one in memory_of(runs).itertuples():

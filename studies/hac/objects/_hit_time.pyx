@@ -27,7 +27,7 @@ cdef extern from *:
         volatile int failed;          /* the exception that a call leaves behind; 0 = none */
     } visitor_t;
 
-    /* step n does all of these up to n */
+    /* step n has the first n of these mechanisms; step 0 has none */
     enum { BARE, INDIRECTION, SWIZZLING, RESIDENCY, USAGE_BITS, CONCURRENCY, EXCEPTIONS, STEPS };
 
     #define WORD(thing, w) (((uint32_t *)(thing))[w])

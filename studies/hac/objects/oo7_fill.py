@@ -112,7 +112,7 @@ def fill_composites(pages, plan, draws):
 
 
 def _fill_ragged(pages, serials, owner, values):
-    """Fill each array with those of the values whose entry in `owner` is the array's index, in the given order."""
+    """Fill each array with the values whose entry in `owner` is the array's index, in the given order."""
     order = np.argsort(owner, kind="stable")
     counts = np.bincount(owner, minlength=len(serials))
     place = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)

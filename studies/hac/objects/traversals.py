@@ -6,8 +6,8 @@ T1-, T1+ and dynamic traversals. We recollect what they do: T1- stops after half
 then reads nothing more of that composite). T1+ also reads all other objects of a composite except the document. A
 dynamic traversal is a series of operations on a hot and a cold module, which swap roles part-way; each operation
 follows a random path to a composite part and makes one of the static visits to it. "T1- by calls" is another reading of
-T1-: once half of the parts are visited, no further part is, but the calls under way still follow their parts'
-connections.
+T1-: once half of the parts have been visited, no more are visited, but calls still in progress follow the remaining
+connections of their parts.
 """
 
 import time
