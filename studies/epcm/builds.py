@@ -72,7 +72,7 @@ def _scale_fit(study, calibration):
 
 def play(capture, machine, today, calibration, copying, published, build, settings, threads=1):
     """Replay every bar of Figure 7 for one build, with and without the buffer copy, and the settings of `setup.varied`
-    on a machine of today; also return facts of the build.
+    on a present-day machine; also return facts of the build.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def play(capture, machine, today, calibration, copying, published, build, settin
     -------
     dict of str to DataFrame
         ``scale`` (the fit of the factor on compute time), ``linux22``, ``linux24`` (runs), ``accuracy`` (of the
-        predictors), ``workload`` (facts of the build), ``today`` (Figure 7 on a machine of today).
+        predictors), ``workload`` (facts of the build), ``today`` (Figure 7 on a present-day machine).
     """
     testbed = replace(_machine(machine).testbed, **_copy_times(copying))
     recorded, options, bars = setup.recorded(capture[0]), setup.options(settings), setup.bars(settings)

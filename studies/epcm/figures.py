@@ -47,7 +47,7 @@ READINGS = {  # varied choices in words, by parameter; a colon is followed by ye
     "prefetch_kb": "prefetches of up to {} KB",
     "drive": "drive: {}",
 }
-SHORT = 0.025  # of the axis: the value of a shorter bar is written
+SHORT = 0.025  # share of the axis; bars shorter than this are labelled with their values
 KEYS = ["benchmark", "model", "partition_size", "model_order"]
 
 

@@ -25,7 +25,7 @@ def published(baselines, reductions, benchmark="andrew"):
     Returns
     -------
     dict of str to float
-        Last successor and PCM have the same reduction, as the paper makes one statement on both. The two lead times
+        Last successor and PCM have the same reduction, as the paper makes one statement about both. The two lead times
         also have the same value, as the paper prints only one and does not say which of the two it means.
     """
     base = baselines[baselines["benchmark"] == benchmark].set_index(["caches", "quantity"])["value"]

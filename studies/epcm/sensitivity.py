@@ -144,7 +144,7 @@ MODELS = {
 
 
 def trained(study, number):
-    """Return a study with another number of training runs.
+    """Return a study with a different number of training runs.
 
     The first runs recorded are used; if fewer than `number` precede the measured ones, these are repeated in order.
 

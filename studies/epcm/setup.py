@@ -143,7 +143,7 @@ def kept(capture, workload, resident):
     ----------
     capture : Capture
     workload : FileWorkload
-        Workload made from it.
+        Workload made from `capture`.
     resident : str
         ``none``: nothing; ``names``: directories and inodes; ``mapped``: these and what a long-lived process has
         mapped, that is, the shell, the C library and the dynamic linker; ``programs``: directories, inodes, and all

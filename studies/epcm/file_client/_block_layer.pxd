@@ -57,7 +57,7 @@ cdef class BlockLayer(Kernel):
     cdef entry_t* entries
     cdef readonly Py_ssize_t number     # number of entries
     # the queue of requests
-    cdef request_t* requests        # as many as entries: each is in at most one request
+    cdef request_t* requests        # as many as there are entries, since each is in at most one request
     cdef int32_t free               # first unused request
     cdef int32_t head               # head of the queue in the elevator's order; NOTHING = none queued
     cdef int32_t* rank              # rank of each entry by sector
@@ -79,7 +79,7 @@ cdef class BlockLayer(Kernel):
     # memory
     cdef int64_t* frames            # content of each: 2 * entry + (1 = its buffer, 0 = its page); NOTHING = unused
     cdef int32_t* unused            # stack of unused frames
-    cdef Py_ssize_t room            # frames in all
+    cdef Py_ssize_t room            # total number of frames
     cdef Py_ssize_t spare           # unused frames
     cdef Py_ssize_t hand            # the clock's hand: next frame to examine
     cdef bint separate              # written blocks stay in the buffer cache only (Linux 2.2)

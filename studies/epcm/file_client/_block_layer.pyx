@@ -147,8 +147,8 @@ cdef class BlockLayer(Kernel):
     cdef void insert(self, int32_t i) noexcept nogil:
         """Insert a request in elevator order: sectors rise from the head of the queue, then start over from the lowest.
 
-        A request therefore follows the queued one that begins next below it. If no queued request begins below it, it
-        becomes the head of a plugged queue; in an unplugged queue it follows the highest request, after which the
+        A request therefore follows the queued one that begins closest below it. If no queued request begins below it,
+        it becomes the head of a plugged queue; in an unplugged queue it follows the highest request, after which the
         sectors start over.
         """
         cdef request_t* r = &self.requests[i]

@@ -6,7 +6,7 @@ from misspenalty_studies.epcm.file_client._file_calls cimport call_record_t
 from misspenalty_studies.epcm.file_client._page_cache cimport PageCache, inode_t
 
 cdef enum class_t:                  # classes of a read call
-    HIT = 0                         # all its data is in the page or buffer cache
+    HIT = 0                         # all its data is in the page or buffer cache, or in holes
     PARTIAL = 1                     # some is being read already
     MISS = 2                        # some has to be requested
 

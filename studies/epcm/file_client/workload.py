@@ -227,7 +227,7 @@ def prepare(
         ``dropped``, by its path, and calls on a file with a random name are not events.
     programs : float
         Size of programs and libraries as a share of the recorded size: the pages touched in them, and those that the
-        engine prefetches, are folded onto that share. 1 = as recorded.
+        engine prefetches, are mapped proportionally onto that share. 1 = as recorded.
     passes : str
         ``recorded``, or ``last``: if a run opens a file exactly twice, the first opening and the reads between
         the two are left out; the compute before each call that is left out remains.
@@ -429,7 +429,7 @@ def _calls(kinds, columns, folders):
 
 
 def _fold(calls, program, share):
-    """Fold the pages touched in programs onto a share of their size."""
+    """Map the pages touched in programs proportionally onto a share of their size."""
     folded = (calls["path"] >= 0) & program[calls["path"]]
     whole = folded & np.isin(calls["kind"], [CALLS.index(name) for name in ("exec", "interpreter", "open")])
     calls["length"][whole] = np.ceil(calls["length"][whole] * share)
