@@ -108,7 +108,7 @@ def files(
     cases = [(in_bursts, label) for label in bursts_on] + [(on_platform, label) for label in files_on]
     found = map_in_threads(lambda case: case[0](case[1]), cases, threads)
     tables = _together(found[len(bursts_on) :]) | _together(found[: len(bursts_on)])
-    for item in ("fig1", "fig2"):  # without the host, platforms with the same disk are the same
+    for item in ("fig1", "fig2"):  # no host is involved, so platforms with the same disk have equal rows
         tables[item] = tables[item].drop_duplicates(ignore_index=True)
     return tables
 
@@ -139,7 +139,7 @@ def variations(hosts, platforms, workload, factors):
 
 
 def later(hosts, platforms, workload, threads):
-    """Simulate the same updates with both systems on later machines.
+    """Simulate updates like those of Table 2 with both systems on later machines.
 
     The parameters are those of `updates`, except `platforms`: see `misspenalty_studies.vlog.what_if.make_platforms`.
     """

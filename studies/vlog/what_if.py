@@ -5,9 +5,9 @@ after a shorter warm-up. No published number is involved, and no claim is judged
 
 On flash nothing is located: the drive chooses where to write anyway, and keeps its own map. An update in place is one
 write to the drive. The virtual log inside the drive costs the same write plus the map sector: an internal write,
-without command and interface, to one of the sectors after the file, which hold the map. The logical address of a copy
-makes no difference to a log-structured drive, so blocks and map sectors keep theirs; older copies become garbage at
-once, as if the virtual log told the drive what it no longer needs.
+which needs neither a command nor the interface, to one of the sectors after the file, which hold the map. The logical
+address of a copy makes no difference to a log-structured drive, so blocks and map sectors keep theirs; older copies
+become garbage at once, as if the virtual log told the drive what it no longer needs.
 """
 
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ from misspenalty_studies.vlog.virtual_log.log import BLOCK_SECTORS, ENTRIES_A_SE
 
 COMPONENTS = ("overhead", "transfer", "locate", "wait", "other")
 CHUNK = 100_000  # updates handed to the drive at a time
-OWN_WRITE = 2  # the kind of a write that the drive makes itself, without command and interface
+OWN_WRITE = 2  # the kind of a write that the drive makes itself, which needs neither a command nor the interface
 
 
 @dataclass(frozen=True)

@@ -1,1 +1,1 @@
-"""Simulate eager writing and the virtual log: allocation, map log, compaction, recovery, and their closed models."""
+"""Simulate eager writing and the virtual log: allocation, map log, compaction, recovery, closed-form models."""

@@ -24,7 +24,10 @@ ENTRIES_A_SECTOR = int(ENTRIES)
 
 
 cdef class VirtualLog(Store):
-    """See `misspenalty_studies.vlog.virtual_log.log.virtual_log`, which checks the arguments."""
+    """A disk that writes eagerly and logs its map.
+
+    See `misspenalty_studies.vlog.virtual_log.log.virtual_log`, which checks the arguments.
+    """
 
     def __cinit__(self, Mechanics mechanics not None, tracks, heads, track_sectors, unit, blocks, longest, read_overhead,
                   write_overhead, log_map=True, aligned=True, reserve=-1, search=0, recording=0, uint8_t[::1] media=None,

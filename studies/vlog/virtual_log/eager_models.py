@@ -1,4 +1,4 @@
-"""Compute the expected cost of eager writing by the closed formulas of the virtual-log paper, in sectors that pass
+"""Compute the expected cost of eager writing by the closed-form models of the virtual-log paper, in sectors that pass
 unused.
 
 Paper: R. Y. Wang, T. E. Anderson, D. A. Patterson, "Virtual Log Based File Systems for a Programmable Disk", OSDI 1999,
