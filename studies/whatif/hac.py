@@ -17,7 +17,7 @@ SERVER_US = ("client", "server")  # processor times of a fetch
 
 
 class Conclusion:
-    """The gain in elapsed time over FPC of HAC that replaces in the foreground (HAC-FG), in hot traversals.
+    """The elapsed time that HAC with foreground replacement (HAC-FG) saves over FPC in hot traversals, as a gain in %.
 
     Parameters
     ----------

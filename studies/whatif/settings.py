@@ -36,7 +36,7 @@ class SarcPoint(Settings):
         """Check that the study runs the configuration at this load."""
         if self.iops not in LOADS[self.config]:
             loads = ", ".join(map(str, LOADS[self.config]))
-            raise SettingError(f"{self.iops} is no load of {self.config}; expected one of {loads}", "iops")
+            raise SettingError(f"{self.iops} is not a load of {self.config}; expected one of {loads}", "iops")
         return self
 
 
@@ -70,7 +70,7 @@ class WhatifSettings(Settings):
         Raises
         ------
         SettingError
-            A build is not.
+            A build is not one of EPCM's captures.
         """
         captures = run.epcm.captures.plain()
         for name in self.builds:

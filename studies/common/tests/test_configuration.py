@@ -443,7 +443,7 @@ def test_impossible_settings_of_epcm_are_refused(changes, message):
         ({"epcm": {"captures": {"ld": None}}}, r"whatif\.builds: 'ld' is not one of epcm\.captures \(andrew, glimpse"),
         (
             {"whatif": {"sarc": {"sensitive": {"iops": 9091}}}},
-            r"whatif\.sarc\.sensitive\.iops: 9091 is no load of cache_sensitive; expected one of 2500, 12500",
+            r"whatif\.sarc\.sensitive\.iops: 9091 is not a load of cache_sensitive; expected one of 2500, 12500",
         ),
     ],
 )
