@@ -126,7 +126,7 @@ class Amount(Form):
         return tuple(end + sign * room(measure, size, end) if math.isfinite(end) else end for end, sign in sides)
 
     def _inside(self, claim, value, ends):
-        """Return the distance of a number from each finite limit, and whether the limit is kept."""
+        """Return the distance of a number from each finite limit, and whether the number is within the limit."""
         op, (low, high) = claim.published["op"], self._limits(claim, ends)
         sides = ((value - low, ">=", low), (high - value, "<=", high))
         return [

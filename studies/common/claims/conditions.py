@@ -1,4 +1,4 @@
-"""Judge the claims under other measured conditions, and count the claims that each condition gains and loses."""
+"""Judge the claims under other measured conditions, and list the verdicts that concern a missed claim."""
 
 import numpy as np
 import pandas as pd

@@ -71,7 +71,7 @@ def room(measure, size, reference):
 
 
 def borders(measure, size, obtained, reference):
-    """Return the distance of `obtained` from each border of the tolerance, the upper first, and whether it is kept.
+    """Return the distance of `obtained` from each border of the tolerance, the upper first, and whether it is inside.
 
     Both are needed to tell whether an interval crosses a border: the distance from the nearer border alone hardly
     changes if the numbers lie on both sides of the reference.
@@ -89,8 +89,8 @@ def within(measure, size, obtained, reference):
 
 
 def signed(found):
-    """Return the margins of pairs (margin, whether the comparison holds); their signs tell which comparisons hold, also
-    where equal numbers have the margin 0.
+    """Return the margins of pairs (margin, whether the comparison holds); their signs tell which comparisons hold, even
+    if equal numbers make the margin 0.
 
     >>> signed([(0.0, True), (0.0, False), (1.5, True)]).tolist()
     [0.0, -0.0, 1.5]

@@ -43,7 +43,7 @@ class Reason(BaseModel):
 
     @model_validator(mode="after")
     def check_values(self):
-        """Refuse a text that names in braces what is not among the values."""
+        """Refuse a text that has a name in braces for which there is no value."""
         named = {name for _, name, _, _ in string.Formatter().parse(self.reason) if name is not None}
         if odd := sorted(named - self.values.keys()):
             raise ValueError(f"reason: has {{{odd[0]}}}, but `values` has no such key")

@@ -47,7 +47,7 @@ def judge(ledger, studies, tables, *, notes=None, calibration=(), variant=""):
         interval of a number that is compared with a value or a limit, empty if the number has no interval; `seeds` is
         the number of runs averaged, empty if it is unknown or the entry is not testable. `deviation` is empty for
         orders and trends, and where the statement itself says which of two numbers is greater. For a bound it is in the
-        entry's own unit: the distance beyond the limit (negative if the limit is kept) or, for "up to", the difference
+        entry's own unit: the distance beyond the limit (negative within the limit) or, for "up to", the difference
         from the limit. For other entries it is relative if `tolerance` is. `basis` is ``fitted`` if the entry reads a
         cell that `calibration` names as a target of a fit or as following from the parameter, ``calibrated`` if it
         reads a table that a fitted parameter drives, ``free`` otherwise, and empty if the entry is not testable.

@@ -78,8 +78,8 @@ class Sources:
     def _describes(package, path):
         """Tell whether a YAML file describes a format.
 
-        The rules name the other ones as inputs: those of the studies, and the drives, which a wheel has in a folder of
-        their own.
+        Rules name all other YAML files as inputs: those of the studies, and the descriptions of drives, which a wheel
+        keeps in a separate folder.
         """
         return package == "misspenalty" and (path.parent / "__init__.py").is_file()
 

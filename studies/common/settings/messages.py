@@ -106,7 +106,7 @@ def _line(error, schema):
 
 
 def _hint(value, kind):
-    """Return how to write a number that YAML takes for text, as it does without a point or a sign of the exponent."""
+    """Return how to write a number that YAML reads as text because it lacks a point or its exponent lacks a sign."""
     if kind == "float_type" and isinstance(value, str):
         try:
             number = float(value)

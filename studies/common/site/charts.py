@@ -26,7 +26,7 @@ LINE = 14  # pixels per label if the y axis has names
 _POWER = re.compile(r"\$?(?:\\mathdefault\{)?(\d+)\^\{(-?\d+)\}\}?\$?")
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 SOLID = (1, 0)  # dash pattern of a solid line
-HUE = 0.05  # range of red, green and blue from which on a colour is not grey
+HUE = 0.05  # a colour is grey if its red, green and blue values differ by less than this
 ROOM = 36  # letters that fit below a panel on a phone
 PALE = 0.93  # lightness above which an artist is identified by its edge colour instead of its face colour
 

@@ -139,7 +139,7 @@ def read_claims(path, titles):
             if not CLAIM.fullmatch(row["id"]) or count[row["id"]] > 1:
                 raise ValueError(f"{row['id']!r:.80} is not the name of one claim")
             if row["study"] not in titles:
-                raise ValueError(f"claim {row['id']} is of the study {row['study']!r:.80}, which has no title")
+                raise ValueError(f"claim {row['id']} belongs to the study {row['study']!r:.80}, which has no title")
             _check_verdict(row)
     return frame
 

@@ -133,7 +133,7 @@ class _Site:
                 raise ParameterError(f"the site has no part {name!r}; expected {', '.join(EXTRAS)}")
             if not path.is_dir():
                 remedy = f"make it with `{EXTRAS[name]}`, or build the site without it"
-                reason = f"no such folder, from which the site takes its part {name}"
+                reason = f"no such folder; the site's part {name} is copied from it"
                 raise InputError(reason, path=path, remedy=remedy)
         self.claims = read_claims(self.results / "claims.csv", self.titles)
         self.sources = Sources(checkout_folders(root))

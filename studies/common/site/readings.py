@@ -19,7 +19,7 @@ from misspenalty_studies.common.claims.recorder import Recorder
 from misspenalty_studies.common.judge import STUDIES
 from misspenalty_studies.common.reporting.jobs import read_tables
 
-AT_ONCE = 20  # rows of a table given to one process
+AT_ONCE = 20  # rows of a table that one process examines at a time
 
 
 class Reading(BaseModel):

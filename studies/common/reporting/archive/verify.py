@@ -70,7 +70,7 @@ def verify(archive, root=".", tolerance=TOLERANCE):
     ------
     InputError
         The archive or a file of the checkout cannot be read; the archive is not a zip file, is truncated or damaged,
-        does not match its own list of checksums, has another date than the checkout's release, or contains anything
+        does not match its own list of checksums, has a different date from the checkout's release, or contains anything
         that `make archive` does not write (packed or encrypted entries, folders, links, comments); or the checkout has
         no results, lacks a file that every archive contains, or has a CITATION.cff that cannot be used.
     """

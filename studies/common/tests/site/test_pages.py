@@ -279,7 +279,7 @@ def test_two_builds_are_equal_to_the_byte(root, site, tmp_path):
 @pytest.mark.parametrize(
     ("part", "message"),
     [
-        ("play=missing", "missing: no such folder, from which the site takes its part play; make it with `make play`"),
+        ("play=missing", "missing: no such folder; the site's part play is copied from it; make it with `make play`"),
         ("plays=.", "the site has no part 'plays'; expected docs, notebooks, play"),
     ],
 )

@@ -26,7 +26,7 @@ def read_csv(text, read, parse, convert):
     separator = parse.delimiter.encode()
     rows = [line.removesuffix(b"\r").split(separator) for line in text.split(b"\n") if line not in (b"", b"\r")]
     if not all(len(row) == len(read.column_names) for row in rows):
-        raise pa.ArrowInvalid("a line has another number of fields")
+        raise pa.ArrowInvalid("a line has a different number of fields")
     table = _Table()
     for name in convert.include_columns:
         place = read.column_names.index(name)
