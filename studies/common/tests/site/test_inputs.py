@@ -94,7 +94,7 @@ def test_a_table_of_verdicts_is_read_as_text(tmp_path):
         ([ROW | {"id": "../vlog.x"}], "is not the name"),
         ([ROW | {"note": '"a'}], "unexpected end of data"),
         ([ROW | {"id": "vlog"}], "is not the name"),
-        ([ROW | {"study": "mq"}], "of the study 'mq', which has no title"),
+        ([ROW | {"study": "mq"}], "belongs to the study 'mq', which has no title"),
         ([ROW | {"verdict": "true"}], "'true' is not a verdict; expected reproduced, tie"),
         ([ROW, {"id": "vlog.b", "study": "vlog"}], "line 3 has 2 fields, the header 20"),
         ([ROW, ROW | {"note": "a,b"}], "line 3 has 21 fields"),
