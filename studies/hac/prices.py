@@ -127,9 +127,9 @@ def penalty(
     rate, hit_share
         As in `PageServer`.
     clients : int
-        Number of clients that run the same program, each starting at another point of its hot iterations. With several
-        clients, times are means over each client's fetches up to the point where the next client began; together these
-        cover all fetches, some more than once if their number is not a multiple of `clients`. First, the
+        Number of clients that run the same program, each starting at a different point of its hot iterations. With
+        several clients, times are means over each client's fetches up to the point where the next client began;
+        together these cover all fetches, some more than once if their number is not a multiple of `clients`. First, the
         fetches of one client before its hot iterations fill the server's cache, which is therefore warm, as with one
         client; the drive's own cache starts empty.
     times : DataFrame, optional
@@ -180,7 +180,7 @@ def _stream(used, times, fetch, register):
 
 
 def _shifted(used, times, register, clients):
-    """Return a stream of the same hot fetches for each client, each with another starting point.
+    """Return a stream of the same hot fetches for each client, each with a different starting point.
 
     A client that has made the last fetch does the work after it, and goes on with the first fetch.
     """

@@ -219,7 +219,7 @@ def fit(runs, cache_mb, target, low, high):
 
 
 def peaks(axes, samples, published):
-    """Compute the cache sizes with the greatest replacement overhead per fetch, on both axes.
+    """Compute the cache sizes with the greatest replacement overhead per fetch, on each axis of `AXES`.
 
     Parameters
     ----------
@@ -291,7 +291,7 @@ def from_sweeps(total, frames, others, machine, fit, published, points_mb, least
     Parameters
     ----------
     total, frames : dict of str to DataFrame
-        HAC's sweeps by traversal, on both axes.
+        HAC's sweeps by traversal, on the two axes of `AXES`.
     others : DataFrame
         Misses of the other systems.
     machine : path-like

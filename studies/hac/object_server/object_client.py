@@ -89,7 +89,7 @@ class ObjectServerTestbed:
 
     @property
     def record(self):
-        """The parameter of a client cache that the testbed determines, the size of an activation record."""
+        """The client-cache parameter that the testbed determines: the size of an activation record."""
         return {"activation_words": self["activation_words"]}
 
     def variations(self):

@@ -56,7 +56,7 @@ class Parameters:
     fan_out, levels : int
         Children per assembly; levels of the tree, of which the last holds the base assemblies.
     composites_per_base : int
-        Private composite parts per base assembly; there are as many shared ones.
+        Private composite parts per base assembly; the number of shared ones is the same.
     modules : int
     documents : {"apart", "between"}
         Whether documents are in a separate area, or each follows its composite part.
