@@ -171,8 +171,8 @@ class Study(NamedTuple):
         return np.random.default_rng(self.seed).integers(0, int(turn), number).tolist()
 
     def led(self):
-        """Return the study with the last command before each run and the head start in front of the run's calls, or the
-        study itself if it has no head start."""
+        """Return the study with each run preceded by the last command before it and the head start, or the study itself
+        if it has no head start."""
         if not self.head_start or isinstance(self.workload, Led):
             return self
         return self._replace(workload=Led.of(self.workload, round(self.head_start * 1e9 / self.scale)))
