@@ -62,8 +62,8 @@ def fig7(platform, size, seed):
 
 
 def _by_phase(platform, column, amount, phases):
-    """Return the rates of all systems in each phase: `amount` over the time, by phase, that `phases` returns for a file
-    system."""
+    """Return the rates of all systems in each phase: `amount` divided by the phase's time, which `phases` returns for a
+    file system."""
     rows = [
         {**_key(platform, *system), "phase": phase, column: amount / ns}
         for system in SYSTEMS
