@@ -161,7 +161,7 @@ def entry_of(
     Parameters
     ----------
     kind : type
-        Type of the parameter's value; only if it is a union with ``None`` can the value be null.
+        Type of the parameter's value; the value can be null only if the type is a union with ``None``.
     unit : str, optional
         The unit that the entry must state.
     statuses, varied, nullable

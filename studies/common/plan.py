@@ -11,7 +11,7 @@ from typing import Any
 from misspenalty.errors import ParameterError
 
 JOBS = "misspenalty_studies.common.reporting.jobs"  # module that runs every job
-PARTS = ("first", None, "further")  # made before everything else, by `make reproduce`, by `make supplement`
+PARTS = ("first", None, "further")  # in this order: made before the rest, by `make reproduce`, by `make supplement`
 
 
 def job(sources, function):
@@ -71,7 +71,7 @@ class Simulation:
     """A job that calls a function of the study and writes the tables it returns.
 
     ``inputs`` are its files by argument, ``outputs`` its tables by name, and ``params`` other arguments. All three may
-    contain wildcards, and ``inputs`` and ``params`` also functions of wildcards, as in any rule of Snakemake.
+    contain wildcards; ``inputs`` and ``params`` may also contain functions of wildcards, as in any rule of Snakemake.
     """
 
     name: str
@@ -165,9 +165,9 @@ class Plan:
         function : str
             Dotted name, see `job`; called with `inputs`, `params`, and the wildcards and ``threads`` that it accepts.
         outputs : str, list of str, or dict of str to str
-            Names below ``results/<study>/``, without ``.csv``: of the only table that the function returns; of its
-            tables, if these have the names of their files; or table -> name of its file. Tables outside ``runs`` whose
-            names have no wildcards are added to `outputs` or `further`.
+            Names of files below ``results/<study>/``, without ``.csv``: one name if the function returns one table, a
+            list if its tables have the names of their files, and otherwise a dict of table -> file. Files outside
+            ``runs`` whose names have no wildcards are added to `outputs` or `further`.
         inputs : dict, optional
             Argument -> file or files. ``drives`` and ``files`` are read by other means and are not passed.
         params : dict, optional

@@ -151,7 +151,7 @@ class Trend(Form):
     kinds = ("trend",)
 
     def complete(self):
-        """Tell whether every number is present and finite, and there are two to compare."""
+        """Tell whether every number is present and finite, and there are at least two to compare."""
         return len(self.steps) > 1 and super().complete()
 
     def compare(self, claim, moved, write):
@@ -179,7 +179,7 @@ class Scatter(Form):
     kinds = ("trend",)
 
     def complete(self):
-        """Tell whether every number is present and finite, and there are two points to compare."""
+        """Tell whether every number is present and finite, and there are at least two points to compare."""
         return bool(self._couples()) and super().complete()
 
     def _couples(self):

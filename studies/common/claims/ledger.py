@@ -83,7 +83,7 @@ class Target(TypedDict):
 
 @with_config(extra="forbid")
 class Driven(TypedDict):
-    """A result table that depends on a parameter; `columns` lists the columns that do, unless all do."""
+    """A result table that depends on a parameter; `columns` lists these columns, unless they are all."""
 
     table: str
     columns: NotRequired[Annotated[list[str], Field(min_length=1)]]
@@ -102,8 +102,8 @@ class Fit(BaseModel):
     """An entry of the calibration: a parameter that no source states, and the published values it was fitted to.
 
     Such a fit is the only way for a published value to influence a reproduced value. A value that was derived from
-    published ones, or chosen with knowledge of them, is listed as a fit, too. The value of the parameter, or what other
-    values give, is in the sensitivity table.
+    published ones, or chosen with knowledge of them, is listed as a fit, too. The sensitivity table has
+    the parameter's value, or the results that other values give.
 
     Attributes
     ----------

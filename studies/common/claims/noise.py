@@ -82,7 +82,7 @@ class Moved:
 
     def spread(self, middle, numbers):
         """Return half the width of each number's interval; 0 if there are no forms, and infinite where one of them has
-        no finite number, such as a ratio to 0.
+        no finite number, such as a division by 0.
 
         Parameters
         ----------

@@ -56,9 +56,9 @@ def judge(ledger, studies, tables, *, notes=None, calibration=(), variant=""):
     ------
     InputError
         No study decides an entry of the ledger; an entry is decided twice; an entry that is decided or has a note is
-        not in the ledger; the form recorded for an entry does not suit its kind, or ranks other members than the
-        ledger; a fitted cell, or a table or column that a parameter drives, does not exist; a table lacks a key column
-        or has two rows for a key.
+        not in the ledger; the form recorded for an entry does not suit its kind, or ranks members other than the
+        ledger's; a fitted cell, or a table or column that a parameter drives, does not exist; a table lacks a key
+        column or has two rows for a key.
 
     Notes
     -----

@@ -36,7 +36,7 @@ def logged(path):
 
 
 def spent():
-    """Return, as text, the CPU time of this process and its children so far, and the peak memory of the largest one.
+    """Return, as text, the CPU time of this process and its children so far, and the peak memory of any one of them.
 
     Snakemake samples its jobs at ever longer intervals, and therefore misses up to half a minute of each job.
 

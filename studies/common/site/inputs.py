@@ -200,7 +200,7 @@ def read_question(path):
 
 
 def question_of(section):
-    """Return the paragraph with which a section begins in two parts: the sentences before the question, and the rest.
+    """Return the first paragraph of a section in two parts: the sentences before the question, and the rest.
 
     Examples
     --------

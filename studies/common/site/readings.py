@@ -106,7 +106,7 @@ def _begin(module, tables):
 
 
 def _readers(task):
-    """Return the claims that read each of some rows of a table, as pairs of a row and its claims."""
+    """Return pairs of a row and the claims that read it, for some rows of a table."""
     item, rows = task
     columns = list(_LOOKED_AT.module.TABLES[item].values)
     if not _LOOKED_AT.losing([(item, list(rows), columns)]):  # none of these rows is read

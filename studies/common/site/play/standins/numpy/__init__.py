@@ -325,7 +325,7 @@ class _Extreme:
         return stored(itertools.accumulate(values.tolist(), self.choose), values.dtype)
 
     def at(self, values, places, others):
-        """Change each value of `values` whose index is in `places` if the number next to the index replaces it."""
+        """At each index of `places`, store the choice between the value there and the corresponding one of `others`."""
         for place, other in zip(places.tolist(), others.tolist(), strict=True):
             values[place] = self.choose(values[place], other)
 
@@ -339,7 +339,7 @@ def clip(values, low, high):
 
 
 def rint(values):
-    """Return values rounded to whole numbers, with halves to even ones, as floats."""
+    """Return values rounded to whole numbers, as floats; halves are rounded to even numbers."""
     if isinstance(values, int | float):
         return float(builtins.round(values, 0))
     return stored([float(builtins.round(value, 0)) for value in values.tolist()], _dtype(float64), values.shape)
