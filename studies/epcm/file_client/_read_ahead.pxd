@@ -1,4 +1,4 @@
-# Reading files: read calls with read-ahead, and faults by clusters, on the page cache.
+# Reads of files through the page cache: read calls with read-ahead, and page faults that request whole clusters.
 
 from libc.stdint cimport int64_t, uint8_t
 
