@@ -105,8 +105,8 @@ def logged(latencies, platforms, utilisation):
         "vlog.setup.utilisation": f"obtained: {100 * utilisation:g} % of the disk's 4 KB blocks belong to the file, "
         f"{100 * (utilisation + runs.DF_RESERVE):g} % with the reserve that df counts as used, on "
         + ", ".join(platforms),
-        "vlog.fig9.simulator_share": "does not apply: our simulator does not run within the measured path, no time of "
-        f"its own enters 'other' ({_other(latencies)})",
+        "vlog.fig9.simulator_share": "does not apply: our simulator does not run within the measured path, so no "
+        f"time of its own enters 'other' ({_other(latencies)})",
     }
     return pd.DataFrame({"id": notes.keys(), "note": notes.values()})
 

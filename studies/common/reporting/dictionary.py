@@ -266,8 +266,8 @@ All confidence intervals are at 95 %. `<column>_ci95` is half the width of the i
 (Student's t): the interval is `<column>` ± `<column>_ci95`. Where the interval is over traces or data sets,
 `ci95_low` and `ci95_high` are its ends.
 
-A file whose name ends in `_calibrated` is of a calibrated variant: behind Multi-Queue's calibrated first level, or
-with HAC's other database and the fitted size of its server's cache.
+A file whose name ends in `_calibrated` belongs to a calibrated variant: Multi-Queue behind its calibrated first
+level, or HAC with the other database and the fitted size of its server's cache.
 
 Kinds: `integer` is a whole number, `boolean` is True or False, `any` is a number or text. Tables are checked against
 these declarations when they are written."""
