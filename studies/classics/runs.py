@@ -42,7 +42,7 @@ def replay_trace(name, trace, replays, rows=ROWS, targets=FIXED_SPLIT_TARGETS, t
     trace : Trace
     replays : Replays
     rows : dict of str to Row
-        By label, the policies.
+        Policies by label.
     targets : sequence of float
         Targets of ARC's fixed split, as shares of the cache.
     threads : int, optional

@@ -298,7 +298,7 @@ def _loaded_tokens(workload, first, either):
 
 def _times(machine, tokens, own, prefix, loaded, kind):
     """Compute the time to first token of requests that are served alone; see `cost`. Without loading, they would reuse
-    the `own` tokens whose prefix the first level holds."""
+    only the `own` tokens of the prefix that the first level holds."""
     prefill = cost.prefill_s(machine, tokens, prefix)
     load = cost.load_s(machine, loaded, kind) if kind != "none" else np.zeros(len(tokens))
     some = loaded > 0

@@ -8,20 +8,20 @@ buffer, and its size is the one whose share is closest to 28.8 %. Distances are 
 cache, both reads and writes, as section 3.1 defines them.
 
 The first level writes back, as a database's buffer does: a write makes a block dirty, and the block is written when it
-leaves. The following was written down on 2026-11-26, before any of it was run: until then every write of the smaller
-buffer passed at once, even if the simulated level held the block, which no real buffer of that size does. Write-back is
-checked on the real capture behind 128 MB, where 16.9 % of the re-accesses are short: a simulated level of 128 MB has to
-come nearer to that than the 14.4 % of the stream without write-back, and within 1.5 points of it, or the old stream
-stays. The size is then chosen by the rule above, over the same range, whatever the verdicts that follow from it. Dirty
-blocks that a database writes before they leave, at checkpoints, are not modelled.
+leaves. Until 2026-11-26 every write of the smaller buffer was passed on at once, even if the simulated level held the
+block, which no real buffer of that size does. On that day a test of write-back was written down, before it was run: in
+the real capture behind 128 MB, 16.9 % of the re-accesses are short. Behind a simulated level of 128 MB, the share has
+to be closer to that than the 14.4 % of the stream without write-back, and within 1.5 points of it; otherwise the old
+stream stays in use. The size is then chosen by the rule above, over the same range, whatever the verdicts that follow
+from it. Dirty blocks that a database writes before they leave, at checkpoints, are not modelled.
 
-How the paper's cache treats a write is printed nowhere, and the size depends on it: numbered over the reads alone, the
-same stream's re-accesses are closer, and the size found is larger. The following was written down on 2026-11-24, before
-any of it was run: the rule judged remains the one that section 3.1 implies, that writes are accesses, unless three
-printed facts that no claim tests all favour another rule: Table 2's eight known hit ratios as a whole, LRU's misses
-closer than the cache size (Table 3: none), and the share of first reads (Tables 1 and 3: 12 %). The last does not:
-numbered over the reads alone, more of them are first reads, and both shares are above 12 %.
-`misspenalty_studies.mq.conditions` tries the other rules.
+How the paper's cache treats a write is printed nowhere, and the size depends on it: if only reads count as accesses,
+the same stream's re-accesses are closer, and the size found is larger. A rule was written down on 2026-11-24, before
+any of this was run: the reading judged remains the one that section 3.1 implies, that writes are accesses, unless three
+printed facts that no claim tests all favour another one. They are Table 2's eight known hit ratios as a whole, LRU's
+misses closer than the cache size (Table 3: none), and the share of first reads (Tables 1 and 3: 12 %). The share of
+first reads does not: it is above 12 % in either case, and higher if only reads count as accesses.
+`misspenalty_studies.mq.conditions` tries the other readings.
 """
 
 import numpy as np
@@ -73,7 +73,7 @@ def distances(trace, threshold_mb):
     return found
 
 
-RANGE = "change the range of first_level_mb in data/calibration.yaml"  # if the size is not in it
+RANGE = "change the range of first_level_mb in data/calibration.yaml"  # remedy if the size is outside the range
 
 
 def calibrate(trace, target_pct, span_mb, threshold_mb, cache_mb, shown_mb, reads=None, threads=1, remedy=RANGE):

@@ -286,8 +286,8 @@ def replay_policies(trace, capture, policies, cache_mb, writes, warm_up, threads
     capture : str
         Name of the capture.
     policies : dict of str to dict
-        Row's label -> ``policy``; ``parameters`` as in `replay`; ``grid``: values of further parameters, of which every
-        combination is tried, and for each size the best is kept, as the authors did for FBR and LFRU.
+        Row's label -> ``policy``; ``parameters`` as in `replay`; ``grid``: values of further parameters. Every
+        combination of these is tried, and the best is kept for each size, as the authors did for FBR and LFRU.
     cache_mb, writes, warm_up
         As in `replay`.
     threads : int

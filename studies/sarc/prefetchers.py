@@ -5,9 +5,9 @@ compares AMP with prefetching of a fixed degree on an LRU cache, either on a mis
 well (FA, with the trigger at half the degree, which is also our default for SARC's prefetcher). Here each prefetcher
 runs in front of LRU Top, which is that LRU cache, and in front of SARC.
 
-Decided on 2026-11-24, before any result: degrees of 4, 8 (this study's) and 16 tracks; three loads of each
-configuration; a hundred streams of 256 KB reads for each array of the model, over four cache sizes, at a rate that the
-drives can serve and at one that they cannot. The host does not stripe these streams, so the controller sees them
+The runs were decided on 2026-11-24, before any result: degrees of 4, 8 (this study's) and 16 tracks; three loads of
+each configuration; a hundred streams of 256 KB reads for each array of the model, over four cache sizes, at a rate that
+the drives can serve and at one that they cannot. The host does not stripe these streams, so the controller sees them
 whole. SARC's prefetcher is FA with the study's degree; factors are relative to it, seed by seed. After a first look,
 the size of 64 MB (of 64, 256, 1024 and 8192) was replaced by 2048: in the two smallest, a stream's tracks are evicted
 before its next read, so no stream is detected and no prefetcher does anything.

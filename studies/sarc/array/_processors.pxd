@@ -1,7 +1,7 @@
 # Processors of a controller: a station of servers with one queue, first come, first served, and equal service times.
 #
 # A model is a slice of its machine, but a processor of the machine serves several slices. The requests of the other
-# slices are copies of the model's own, and each slice has them at another delay, a multiple of `ECHO`. The load of
+# slices are copies of the model's own, which each slice sends with a different delay, a multiple of `ECHO`. The load of
 # every slice is therefore as heavy, as bursty and as throttled by the host as the model's own, but the slices do not
 # send their requests at the same moments. As service times are equal, a request, whether the model's own or a copy,
 # starts when it arrives or, if this is later, when the request that came `servers` places before it has finished.

@@ -37,12 +37,12 @@ The following are deviations from the paper, and decisions where it is silent; `
 parameter with its status. The paper does not say which units are on which four arrays, so the stripes of every unit are
 spread over all arrays, and there are no hot spots. A model that is a slice of its machine (`Controller.scaled`) has no
 processor of its own: it shares processors with the other slices. The requests of the other slices are copies of the
-model's own, and each slice has them at another delay, a multiple of a tenth of a second, so the load of every slice is
-as heavy, as bursty and as throttled by the host. Pages are in the read cache from the moment their read is issued; they
-may be evicted while in flight, and still serve the requests that wait for them. If pages are written again while they
-are destaged, they form a second entry, and the two entries may be written to disk in either order; a read that misses
-pages being destaged goes to the drives. A drive gives reads and destages equal priority. Nothing fails, and each
-array's spare is idle.
+model's own, which each slice sends with a different delay, a multiple of a tenth of a second, so the load of every
+slice is as heavy, as bursty and as throttled by the host. Pages are in the read cache from the moment their read is
+issued; they may be evicted while in flight, and still serve the requests that wait for them. If pages are written again
+while they are destaged, they form a second entry, and the two entries may be written to disk in either order; a read
+that misses pages being destaged goes to the drives. A drive gives reads and destages equal priority. Nothing fails, and
+each array's spare is idle.
 """
 
 import math
