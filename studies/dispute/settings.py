@@ -38,8 +38,8 @@ class ReplayedTrace(Settings):
     file: settings.Path = setting(what="A key of data/external.yaml, or the path of a file.")
     format: str | None = setting(None, "Its format, if not evident from the file; see `misspenalty trace formats`.")
     kind: Literal["block", "web", "generated", "other"] = setting(
-        what="Origin. `block`: requests for blocks or pages of storage; `web`: for objects of web applications; "
-        "`generated`: a program; `other`: anything else."
+        what="Origin. `block`: requests for blocks or pages of storage; `web`: requests for objects of web "
+        "applications; `generated`: requests made up by a program; `other`: anything else."
     )
 
 

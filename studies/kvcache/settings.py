@@ -25,7 +25,7 @@ class KvcacheSettings(Settings):
     )
     timestamps: Literal["ms", "s"] = setting(
         "ms",
-        "Unit of the timestamps, of which every prompt of the trace has one.",
+        "Unit of the timestamps; every prompt of the trace must have one.",
         "The Mooncake traces use milliseconds; other services release the same keys in seconds.",
     )
     block_tokens: int | None = setting(
@@ -58,8 +58,8 @@ class KvcacheSettings(Settings):
     first_level_tokens: Distinct[Tokens] = setting(
         [1_500_000, 5_120_000],
         "Sizes of the first level, LRU, tokens.",
-        "About the room of 8 A800 next to the weights (1.52 M by studies/kvcache/machine.yaml), and 10,000 blocks of "
-        "512 tokens.",
+        "About what fits into the memory of 8 A800 next to the weights (1.52 M by studies/kvcache/machine.yaml), and "
+        "10,000 blocks of 512 tokens.",
     )
     second_level_tokens: Distinct[Tokens] = setting(
         [1_500_000, 3_000_000, 5_120_000, 10_000_000, 25_000_000, 50_000_000],

@@ -93,14 +93,14 @@ class MqSettings(Settings):
             "shown_mb": [32, 40, 48, 56, 64, 72, 80, 96, 128],
         },
         "The stream behind a simulated LRU first level whose size is calibrated on Table 3 (data/calibration.yaml); "
-        "results have the suffix _calibrated, verdicts on them the basis `calibrated`.",
+        "its results have the suffix _calibrated, and verdicts on them the basis `calibrated` or `fitted`.",
         "No claim tests Table 3's distances.",
         block=True,
     )
     client: Name = setting(
         "2mb",
         "Capture of the client's side, for Figure 2 and a curve of Figure 4; the first levels of `first_level` are "
-        "simulated over it. Not the one of `server`.",
+        "simulated over it. It must not be the capture of `server`.",
     )
     cache_mb: Distinct[Positive] = setting(
         [128, 256, 512], "Storage caches of Table 4 and Figure 7, MB; all of them are among table2_mb.", "The paper's."
@@ -113,7 +113,7 @@ class MqSettings(Settings):
     )
     lru_curve_mb: Distinct[Positive] = setting(
         [128, 160, 192, 224, 256, 320, 384, 448, 512, 640, 768, 896, 1024, 1280, 1536, 1792, 2048],
-        "LRU caches for the doubling argument, MB.",
+        "Cache sizes of the curve that shows at which size LRU matches MQ, MB.",
         "Fine enough to interpolate between two points.",
     )
     writes: Annotated[Distinct[Literal["count", "ignore", "refresh"]], AfterValidator(_counted)] = setting(

@@ -72,7 +72,7 @@ class FitLimits(Settings):
     """Search for the fitted parameters, at full size."""
 
     load_factor: Start = setting(what="Requests per second per scaled IOPS.")
-    host_slots: Start = setting(what="Most requests per array that the host has in progress.")
+    host_slots: Start = setting(what="Maximum number of requests per array that the host has in progress.")
     controller_us: Start = setting(what="Processor time per request, microseconds.")
     contention_us: Start = setting(what="Delay of a request per 1000 requests per second, microseconds.")
     footprint_sensitive_gb: Start = setting(what="Space of the cache-sensitive configuration, 2^30 bytes.")
@@ -81,7 +81,9 @@ class FitLimits(Settings):
         "doublings."
     )
     degree: Start = setting(what="Tracks of a prefetched group; strides are numbers of doublings.")
-    staging: Start = setting(what="Pages that a random miss reads. `0`: the missing ones; `1`: the rest of the track.")
+    staging: Start = setting(
+        what="Pages that a random miss reads. `0`: the missing ones; `1`: also the later ones of their track."
+    )
 
 
 class Streams(Settings):
@@ -114,7 +116,7 @@ class Anomaly(Settings):
 
     @model_validator(mode="after")
     def check(self):
-        """Check that each size, in whole tracks, is another cache."""
+        """Check that the sizes, rounded to whole tracks, all differ."""
         sizes = [round(self.streams * size) for size in self.tracks_a_stream]
         if min(sizes) < 1 or len(set(sizes)) < len(sizes):
             raise SettingError(
@@ -302,7 +304,7 @@ def _check_start(values, ranges, where):
         low, high = ranges[name]
         if not low <= value <= high:
             raise SettingError(f"{name} starts at {value:g}; expected {low:g} to {high:g}", where)
-        least = value  # that the search can reach
+        least = value  # lowest value that the search can reach
         while name in DOUBLED and least % 1 == 0 and 0 < low <= least / 2:
             least /= 2
         if name in WHOLE and least % 1:
