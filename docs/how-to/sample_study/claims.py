@@ -1,4 +1,4 @@
-"""Record what the tables of the sample study obtain for each statement."""
+"""Record what the tables of the sample study show for each statement."""
 
 from misspenalty_studies.common.claims import Table, cross
 
