@@ -54,7 +54,7 @@ LITERATURE = {
     "LFU": [("lfu", {}), ("lfu", {"history": 4})],
 }
 OLTP_SIZES = (1000, 2000, 5000, 10000, 15000)  # sizes in the published table of ten policies
-RECOMPUTED = {"LRU": 0.005, "MIN": 0.005, "ARC": 0.05}  # points; two decimals are given
+RECOMPUTED = {"LRU": 0.005, "MIN": 0.005, "ARC": 0.05}  # tolerance in points; the recomputed ratios have two decimals
 
 
 def load(name):
