@@ -37,7 +37,7 @@ if set("{}") & set(f"{CHECKOUT}{Path.cwd()}"):
 CAPTURES = list(config["captures"])
 SOON = 8  # priority of jobs that the first figure waits for
 try:
-    # Maximum for jobs that the first figure waits for, so that two of them run at once.
+    # Maximum number of threads of a job that the first figure waits for, so that two such jobs run at once.
     HALF = max(workflow.cores // 2, 1)
 except WorkflowError:  # on a cluster, or for a summary, there is no number of cores
     HALF = 8
