@@ -11,7 +11,7 @@ from misspenalty.traces import Trace, open_trace
 from misspenalty_studies.classics.lirs2 import LIRS2
 from misspenalty_studies.classics.settings import FILES, FIXED_SPLIT_TARGETS, ROWS, TRACES
 
-HIR_BLOCKS = 2  # HIR blocks of LIRS in the program of LIRS2's authors; 1 % of the cache if that is more
+HIR_BLOCKS = 2  # minimum for LIRS in the program of LIRS2's authors, which has 1 % of the cache if that is more
 HIR_SHARE = 0.01
 
 

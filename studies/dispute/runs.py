@@ -5,7 +5,7 @@ cache for A1in and remembers the names of half as many blocks as the cache holds
 has 10 % for S and a threshold of two. Blocks have one size, and caches start empty, as in the papers. Cache sizes that
 are shares of the blocks are rounded down.
 
-libCacheSim's SLRU, W-TinyLFU and LIRS follow other rules than the papers of these policies. These policies are replayed
+libCacheSim's SLRU, W-TinyLFU and LIRS follow rules that differ from those of their papers. These policies are replayed
 twice: as defined here, and as in the program (`misspenalty.policies.libcachesim`). The labels of the replays with the
 program's rules end in `PROGRAM`.
 """

@@ -94,8 +94,8 @@ def _servers(workload, machine, cache):
 
 
 def _prices(machine, prompts, cache):
-    """Return two functions of a request's number and of the number of its leading blocks in the cache: the seconds of
-    its prefill, and of loading."""
+    """Return two functions that give the seconds of a request's prefill and of loading; each takes the number of the
+    request and the number of its leading blocks that are in the cache."""
     whole = cost.prefill_s(machine, prompts.input_tokens)
     most = int(prompts.count.max())
     saved = cost.prefill_s(machine, np.arange(most + 1) * prompts.block_tokens)

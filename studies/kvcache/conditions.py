@@ -28,7 +28,7 @@ APART = ("h800_tflops", "ssd_gb_s", "ssd_gb")  # parameters of the machine that 
 def sensitivity(trace, machine, settings, threads=1):
     """Compute times to first token as the machine's parameters vary one at a time (a workflow job).
 
-    The second level is as large as a server's memory and lies behind the smallest first level of the settings.
+    The second level is as large as a server's memory and is behind the smallest first level of the settings.
 
     Parameters
     ----------

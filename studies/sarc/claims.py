@@ -109,7 +109,7 @@ def _inside(record, internals):
 
 
 def loads_run(frame, config):
-    """Return the loads of a configuration in ascending order; NaN for a load of which no row is complete."""
+    """Return the loads of a configuration in ascending order; NaN for a load without a complete row."""
     rows = frame.xs(config)
     loads = rows.index.get_level_values("scaled_iops").to_series(index=rows.index)
     return loads.where(rows.notna().all(axis=1)).groupby(level="scaled_iops").max()

@@ -7,7 +7,7 @@ from misspenalty.plotting.parts import legend_above, plain_ticks
 from misspenalty.plotting.style import INK, PAGE, drawn_from, new_panels, policy_name
 from misspenalty_studies.sarc.prefetchers import FIXED, POLICIES, STREAMS
 
-CONFIGS = {  # label, and range and ticks of the axis of its factors
+CONFIGS = {  # label of the panel; range and ticks of the axis of factors
     "cache_sensitive": ("cache-sensitive", (0.5, 3), (0.5, 0.7, 1, 1.5, 2, 3)),
     "cache_insensitive": ("cache-insensitive", (0.85, 1.25), (0.9, 1, 1.1, 1.2)),
 }

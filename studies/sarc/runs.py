@@ -92,7 +92,7 @@ class Shark(Controller):
         "the paper have no such remedy",
     )
     remedy_lru: bool = declared("boolean", "The same for LRU Top and LRU Bottom")
-    writes_sequential: bool = declared("boolean", "Whether written tracks of a run enter as sequential data")
+    writes_sequential: bool = declared("boolean", "Whether written tracks of a run enter the cache as sequential data")
     delta: float = declared("share of the cache", "Size of the bottom of a list, deltaL", gt=0, le=1)
     count_writes: bool = declared("boolean", "Whether a write hit in RANDOM's bottom ends the interval of the ratio")
     large_ratio: float = declared("ratio", "Ratio from which SEQ grows at a hit in its bottom, LargeRatio", ge=0)

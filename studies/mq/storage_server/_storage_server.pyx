@@ -67,7 +67,7 @@ cdef struct machine_t:
 cdef struct terminal_t:
     int64_t left                    # reads left in its transaction, including the current one
     int64_t outcome                 # outcome of the current read; -1 = none
-    int64_t next                    # live: next reference of its stretch
+    int64_t next                    # in a live run, the next reference of its stretch
     int64_t[COMPONENTS] read        # components of the current read, ns
     int64_t[COMPONENTS] transaction # components of its transaction's completed reads, ns
 
@@ -84,7 +84,7 @@ cdef class Server(Kernel):
     cdef Py_ssize_t[CLASSES] number # servers in each class
     cdef int64_t credit             # reads not yet granted to a transaction, in units of 1 / CREDIT
     cdef readonly int64_t cursor    # references taken
-    cdef int64_t dealt              # live: references dealt to the terminals in stretches
+    cdef int64_t dealt              # in a live run, references dealt to the terminals in stretches
     cdef readonly int64_t begin     # when the measurement began, ns; -1 = warming up
     cdef readonly int64_t end       # when the measurement ended, ns; -1 = not yet
     cdef bint measuring

@@ -11,7 +11,7 @@ cdef enum:
 
 cdef struct operation_t:
     piece_t piece                   # drive and sectors
-    int64_t page                    # reads for the cache: first page; else NONE
+    int64_t page                    # first page of a read for the cache; otherwise NONE
     int32_t owner                   # destage that it belongs to; NONE = a read for the cache
     int32_t waiters                 # first in the chain of requests that wait for it; NONE = none
     int32_t next                    # next free one

@@ -19,8 +19,8 @@ cdef struct entry_t:                # dirty pages of one stripe
     uint32_t older                  # neighbours in its array's order; 0 = none; in a free entry: the next free one
     uint32_t newer
     int32_t pages                   # dirty pages
-    int32_t left                    # destaging: outstanding operations of this step
-    bint writing                    # destaging: 0 = reading what the parity needs, 1 = writing
+    int32_t left                    # outstanding operations of this step of its destage
+    bint writing                    # step of its destage: 0 = reading what the parity needs, 1 = writing
 
 
 cdef struct order_t:                # order of one array's stripes
