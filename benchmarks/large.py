@@ -141,7 +141,7 @@ def main():
     parser.add_argument("--requests", type=int, nargs="+", default=[1_000_000, 10_000_000, 100_000_000])
     parser.add_argument("--csv", help="table of the steps")
     parser.add_argument("--sampled", help="CSV of the policies' estimates")
-    parser.add_argument("--append", action="store_true", help="keep the other lengths of these files")
+    parser.add_argument("--append", action="store_true", help="keep the rows of other lengths in these files")
     parser.add_argument("--figure", type=Path, help="PNG of time and memory")
     parser.add_argument("--one", help=argparse.SUPPRESS)  # measures this file alone, and prints JSON
     options = parser.parse_args()

@@ -66,7 +66,7 @@ PEERS = {
     "s3fifo": ("S3FIFO", {}, {}),
     "sieve": ("Sieve", {}, {}),
     "slru": ("SLRU", {}, {"segments": 4, "protected": 0.75, "fill_up": 1}),
-    "wtinylfu": ("WTinyLFU", {}, {}),  # another sketch with other input: misses differ
+    "wtinylfu": ("WTinyLFU", {}, {}),  # a different sketch with different input: misses differ
 }
 RULES = {  # policies that libCacheSim runs by its own rules, and our names for these
     "slru": SLRU_DEFINITION,
