@@ -1,5 +1,6 @@
 # Judge the ledgers' entries (statements of papers, agreement with programs, our own forecasts) by the tables. Then
-# tabulate what missing facts cost, and write the manifests of `make reproduce` and of what `make supplement` adds.
+# tabulate how many claims each missing fact costs, and write the manifests of `make reproduce` and of what `make
+# supplement` adds.
 from misspenalty_studies.common.claims.reasons import tables_of
 
 

@@ -48,7 +48,7 @@ def claims_text(claims, variant, agreement, forecasts):
 
 {format_summary(claims, results_of())}
 
-Cells say how many of the tested statements, ties among them, are reproduced. *Free*: nothing that the value depends on
+Cells say how many of the tested statements, ties included, are reproduced. *Free*: nothing that the value depends on
 was fitted to published values or chosen to match them. *Calibrated*: the model was calibrated on other values of the
 paper. *Fitted*: the number compared was used to tune the model. *Tie*: the interval over seeds crosses the tolerance,
 or the interval of a difference that decides an order includes 0. Multi-Queue is judged behind a first level of 128 MB,
