@@ -16,8 +16,8 @@ RESULTS = ROOT / "results" / "conformance"
 EXPLANATIONS = ROOT / "conformance" / "explanations.yaml"
 HEAD = """# Libraries
 
-Written by `tools/libraries_page.py` from `results/conformance` and `conformance/explanations.yaml`. Each cache has an
-address of its own on this page, such as `libraries.html#library-go-hashicorp-arc`. "Differs" does not judge quality:
+Written by `tools/libraries_page.py` from `results/conformance` and `conformance/explanations.yaml`. Each cache has
+its own address on this page, such as `libraries.html#library-go-hashicorp-arc`. "Differs" does not judge quality:
 some libraries announce the difference, or improve on the paper. [The guide](../how-to/conformance.md) explains the
 vectors.
 """

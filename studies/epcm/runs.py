@@ -20,13 +20,13 @@ supplement's section on EPCM has the table of readings with the sentences behind
 - Engine: it fetches whole files asynchronously, after the open or exec; its requests join the one queue of Linux 2.2,
   which has no priorities. Its processor time is charged for each file prefetched (revised below).
 - Cold means that the page and buffer caches hold nothing but the shell, the C library and the dynamic linker, which
-  living processes map. Names and inodes are kept, because the models are attached to the entries of the directory cache
-  and would be lost with it. Programs have their recorded size.
+  running processes map. Names and inodes are kept, because the models are attached to the entries of the directory
+  cache and would be lost with it. Programs have their recorded size.
 - Runs: the capture's training runs teach the models and warm up the hot runs; its measured runs are measured. Models
   continue to learn during them.
-- Only the following is fitted: two times to copy a KB, to the reader and from a buffer to a page, at the same relative
-  position in their ranges, to the hot read latency on Andrew; and for each workload the factor on recorded compute, to
-  the paper's compute time of the cold run.
+- Only the following is fitted: the times to copy a KB to the reader and from a buffer to a page, which keep the same
+  relative position in their ranges, are fitted to the hot read latency on Andrew; for each workload, the factor on
+  recorded compute is fitted to the paper's compute time of the cold run.
 
 The criterion was revised on 2026-11-26, in writing before any build was replayed with it, because of contradictions in
 the results:

@@ -40,7 +40,7 @@ class Builds(Settings):
 
 
 class Figure8(Settings):
-    """A bar of Figure 7."""
+    """The partition size and order of one bar of Figure 7."""
 
     partition_size: Count = setting(what="Nodes per partition.")
     model_order: Order = setting(what="Order of the model.")
@@ -177,7 +177,7 @@ class EpcmSettings(Settings):
         "the shell, the C library and the dynamic linker; `programs`: directories, inodes, and all programs and "
         "libraries.",
         "The paper's models are attached to entries of the directory cache and lost if it is cleared; Linux 2.2 cannot "
-        "drop the pages that living processes map.",
+        "drop the pages that running processes map.",
     )
     training_runs: Count = setting(
         3,

@@ -106,8 +106,7 @@ def _total(platform, system, workload):
 
 
 def fits(platform, system, workload):
-    """Return whether the file fits on the disk together with the space that the virtual log keeps free or UFS's
-    metadata."""
+    """Return whether the disk has room for the file, with UFS's metadata or the virtual log's free space."""
     files = _file_blocks(platform, workload)
     if system == "virtual_log":
         return files + workload.inode <= capacity(platform.kind)

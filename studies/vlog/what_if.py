@@ -165,7 +165,7 @@ def _write(drive, blocks, files, host, mapped):
         lbn, count = np.column_stack([lbn, pieces]).ravel(), np.column_stack([count, np.ones_like(count)]).ravel()
         write = np.column_stack([write, np.full_like(write, OWN_WRITE)]).ravel()
         before = np.column_stack([before, np.full_like(before, host.record_ns)]).ravel()
-    # the drive adds a delay after its request, not before; all delays of one kind are equal, so they are only shifted
+    # the drive waits after a request, not before it, so a delay goes to the request before its own
     records = drive.one_by_one(lbn, count, write, np.roll(before, -1).astype(np.int64))
     return {
         "overhead": int(records["overhead"].sum()),

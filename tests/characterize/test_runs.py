@@ -177,7 +177,7 @@ def test_a_data_set_has_the_columns_of_every_trace(tmp_path):
 
 
 def test_a_data_set_needs_a_trace(tmp_path):
-    with pytest.raises(InputError, match="no traces whose tables to gather; add a row to the table of traces"):
+    with pytest.raises(InputError, match="no tables to gather; add a row to the table of traces"):
         runs.gather([], str(tmp_path / "all"))
 
 

@@ -91,7 +91,7 @@ def test_decimals_of_every_width_are_read_alike(tmp_path, kind):
 
 
 def test_a_decimal_beyond_64_bits_is_a_key_as_its_digits_are_in_a_text_file(tmp_path):
-    """Such a key is kept by its digits, as in CSV; if keys are to be numbers, the message names the row."""
+    """Such a key is kept digit for digit, as in CSV; if `key` is "number", the message names the row."""
     path = tmp_path / "trace.parquet"
     values = [decimal.Decimal(value) for value in (1, 10**70, 1, 10**70 + 1)]
     pq.write_table(pa.table({"block": pa.array(values, pa.decimal256(76, 0))}), path)

@@ -297,7 +297,7 @@ def module_of(path):
 
 
 class Trial:
-    """A trial of the faults of all sources that have the same tests, in forks of a process that has collected them."""
+    """A trial of the faults of all sources that share tests, in forks of a process that has collected these tests."""
 
     def __init__(self, folder, faults, inside, keep, jobs):
         self.folder, self.faults, self.inside, self.keep, self.jobs = folder, faults, inside, keep, jobs

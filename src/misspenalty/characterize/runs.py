@@ -239,7 +239,7 @@ def gather(folders: list[str], output: str) -> None:
         There is no trace.
     """
     if not folders:
-        raise InputError("there are no traces whose tables to gather", remedy="add a row to the table of traces")
+        raise InputError("there are no tables to gather", remedy="add a row to the table of traces")
     blanks = pyarrow.csv.ConvertOptions(null_values=[""], strings_can_be_null=True)  # a trace may be called NA
     with atomic_path(output) as partial:
         for table in TABLES:

@@ -1,4 +1,4 @@
-"""Run the command ``conformance``: check whether a cache has the policy that it claims to have."""
+"""Run the command ``conformance``: check whether a cache implements the policy it claims."""
 
 import os
 import shutil
@@ -16,7 +16,7 @@ from misspenalty.policies.registry import ALIASES
 
 def add(commands):
     """Add the commands to a parser."""
-    parser = commands.add_parser("conformance", help="check with vectors whether a cache has the policy that it claims")
+    parser = commands.add_parser("conformance", help="check by vectors whether a cache implements the policy it claims")
     actions = parser.add_subparsers(required=True, metavar="ACTION")
     check = add_command(
         actions,
@@ -35,7 +35,7 @@ def add(commands):
         type=input_file,
         help="a file of results, - for standard input, a class as in ./mine.py:Mine, or a policy of Miss Penalty",
     )
-    check.add_argument("--policy", help="the policy that the cache claims to have (default: that of RESULTS)")
+    check.add_argument("--policy", help="the policy that the cache claims to implement (default: that of RESULTS)")
     vectors = add_command(
         actions,
         "vectors",
@@ -56,7 +56,7 @@ def _check(options):
 
     if names_class(options.subject):
         if options.policy is None:
-            raise ParameterError("name the policy that the class claims to have, as in --policy lirs")
+            raise ParameterError("name the policy that the class claims to implement, as in --policy lirs")
         suite = conformance.load_suite(options.policy)
         return _described(conformance.check_run(suite, conformance.run_class(load_class(options.subject))))
     if _is_policy(options.subject) and not Path(options.subject).exists():

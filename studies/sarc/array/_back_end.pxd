@@ -33,7 +33,7 @@ cdef enum:                          # what is counted
 
 
 cdef class BackEnd(Kernel):
-    cdef readonly list drives       # kept alive
+    cdef readonly list drives       # keeps the drives of `members` alive
     cdef drive_t** members          # one per drive
     cdef int64_t* turned            # offset of each drive's clock, which staggers the spindles, ns
     cdef int64_t n_drives           # drives of all arrays

@@ -240,7 +240,7 @@ def load(path: Path) -> Dialect:
     except (ParameterError, re.error, ValueError) as error:
         raise InputError(str(error), path=path) from error
     if not table.pattern and not (table.names and table.separator):
-        raise InputError("no fields with a separator, and no pattern", path=path)
+        raise InputError("describes no lines", path=path, expected="a pattern, or fields and a separator")
     if odd := [each for each in table.unknown_sizes if each not in UNKNOWN_SIZES]:
         raise InputError(f"unknown_sizes holds {odd[0]!r}", path=path, expected=" or ".join(UNKNOWN_SIZES))
     for key in EVIDENCE:
