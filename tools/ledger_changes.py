@@ -33,7 +33,7 @@ def git(*words):
 
 
 def first_ledger():
-    """Return the commit before the one that introduced the present roles."""
+    """Return the commit before the one that introduced the current roles."""
     commits = git("log", "--format=%H", "--reverse", "-S", "role: agreement", "--", BEFORE).split()
     if not commits:
         sys.exit("no commit of this repository introduced the roles of the ledger; give a revision")

@@ -18,7 +18,7 @@ CONFIGS = {"cache_sensitive": "cache-sensitive", "cache_insensitive": "cache-ins
 SLOWEST = 1000  # ms; slower points, where the backlog grows for the whole phase, are off the axis
 FAR = 20  # largest ratio to the unvaried model's response that the sensitivity figure shows
 READS = 0.4  # share of reads among the paper's requests
-PURPOSES = {  # looks of operations: reads for the cache blue, destaging orange; prefetches and destage reads hatched
+PURPOSES = {  # reads for the cache are blue, destaging is orange; prefetches and destage reads are hatched
     "demand_reads": {"facecolor": "#004c8c", "edgecolor": "#004c8c"},
     "prefetch_reads": {"facecolor": "#d4e3f0", "edgecolor": "#004c8c", "hatch": "...."},
     "destage_reads": {"facecolor": "#f9d9c3", "edgecolor": "#e8702a", "hatch": "////"},

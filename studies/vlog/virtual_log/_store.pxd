@@ -22,7 +22,7 @@ cdef struct latency_t:
 
 
 cdef class Store(Kernel):
-    cdef Mechanics mechanics        # kept alive
+    cdef Mechanics mechanics        # keeps alive the structure that pointers of subclasses lead to
     cdef int64_t[KINDS] overhead    # processing of a command in the drive, by kind, ns
     cdef readonly int64_t now       # when the last request or pause ended, ns
     cdef int32_t track              # where the arm is
