@@ -97,7 +97,7 @@ def _run_of(definition: Definition) -> Run:
             return None
         number = {block: i for i, block in enumerate(dict.fromkeys(trace))}  # in order of first use
         blocks, ids = list(number), np.array([number[block] for block in trace], np.uint32)
-        cache = definition.cache(capacity, np.array(blocks, np.uint64), parameters, lambda: [ids])
+        cache = definition.cache(capacity, np.array(blocks, np.uint64), parameters, lambda: [ids], 1)
         python = isinstance(cache, PythonPolicy)
         tells = details and (hasattr(cache.policy, "__contains__") if python else not definition.offline)
         holds = cache.holds if python else cache.__contains__

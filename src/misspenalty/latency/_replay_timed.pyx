@@ -69,12 +69,15 @@ cdef class Foresight(Policy):
 cdef class PythonCache(Policy):
     """A cache under a policy written in Python; it calls the policy's ``holds`` and ``access`` with the GIL."""
 
-    cdef readonly object policy             # a PythonPolicy
+    cdef readonly object policy             # an Adapter
+    cdef int64_t[::1] asked                 # bytes with which each object was last requested; None in a cache of blocks
     cdef object failure                     # first exception that the policy raised, even KeyboardInterrupt, or None
     cdef bint failed
 
     def __cinit__(self, Py_ssize_t capacity, Py_ssize_t blocks, policy):
-        self.policy = policy
+        self.policy, self.asked = policy, getattr(policy, "asked", None)
+        if self.asked is not None and self.asked.shape[0] != blocks:
+            raise IndexError(f"asked has length {self.asked.shape[0]}; expected {blocks}")
         self.allocate(1, 1)
 
     cdef bint holds(self, block_t block) noexcept nogil:
@@ -268,6 +271,8 @@ cdef class Replay(Kernel):
         cdef int32_t sectors = self.sectors if self.counts_of is None else self.counts_of[i]
         if self.sized is not None and self.sizes is not None:
             self.sized.nodes[block].asked = self.sizes[i]
+        if self.python is not None and self.python.asked is not None and self.sizes is not None:
+            self.python.asked[block] = self.sizes[i]
         if write:
             if not tail:
                 self.cache.access(block)

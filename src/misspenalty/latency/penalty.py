@@ -29,9 +29,9 @@ completes before a request arrives.
   rejected.
 - **Policies.** All policies of the registry that do not look into the future can be timed, as well as ``opt`` and
   ``opt_bypass``. Classes with ``access`` and ``__contains__`` can be timed, too, but slowly. A cache of bytes accepts
-  only policies that are defined for sizes. ``opt`` evicts the block whose next reference is farthest away in the trace;
-  ``opt_bypass`` does not insert the fetched block if its own next reference is the farthest. These rules aim at the
-  most hits, not at the least waiting.
+  only policies that are defined for sizes, and classes with ``access(block, size)``. ``opt`` evicts the block whose
+  next reference is farthest away in the trace; ``opt_bypass`` does not insert the fetched block if its own next
+  reference is the farthest. These rules aim at the most hits, not at the least waiting.
 """
 
 from __future__ import annotations
@@ -48,14 +48,15 @@ from misspenalty.io.later import pd
 from misspenalty.io.threads import check_threads, in_threads
 from misspenalty.latency._replay_timed import Foresight, PythonCache, Replay, following
 from misspenalty.latency.placement import find_target
+from misspenalty.policies.python_policy import Adapter
 from misspenalty.policies.registry import find_policies, settings_of
-from misspenalty.policies.sized import find_sized
+from misspenalty.policies.sized import check_changes, find_sized
 from misspenalty.replay.by_bytes import first_sizes
-from misspenalty.replay.cache_size import cache_sizes, check_size_changes
+from misspenalty.replay.cache_size import block_bytes_of, cache_sizes, check_size_changes
 from misspenalty.replay.result import warn_if_better_than_opt
 from misspenalty.traces.compiled import as_trace
 from misspenalty.traces.quantities import LATEST, parse_time
-from misspenalty.traces.selection import check
+from misspenalty.traces.selection import MOST_REFERENCES, check
 
 COMPONENTS = ("hit", "delayed", *disks.COMPONENTS)
 PERCENTILES = (50, 95, 99)
@@ -94,7 +95,8 @@ def penalty(
     trace : Trace, path-like, array of integers or table
         As in `misspenalty.simulate`.
     policy : str or type, or a sequence of them
-        Names of policies (see `misspenalty.policies`), or classes with ``access(block)`` and ``__contains__(block)``.
+        Names of policies (see `misspenalty.policies`), or classes with ``access(block)``, or ``access(block, size)`` in
+        caches of bytes, and ``__contains__(block)``.
     cache_blocks : int, float or str, or a sequence of these
         Cache sizes, as in `misspenalty.simulate`.
     device : str, path, Description or FlashDescription, or a sequence of these
@@ -171,7 +173,7 @@ def penalty(
     if not (policies and devices):
         raise ParameterError(f"no {'device' if policies else 'policy'} given")
     policies = find_policies(policies)
-    settings = _settings(policies, parameters, given.in_bytes)
+    settings = _settings(policies, parameters, size_changes if given.in_bytes else None)
     if scheduler is not None:
         check_choice("scheduler", scheduler, disks.SCHEDULERS)
     load = _load(trace, clients, think, speed, interval)
@@ -220,8 +222,9 @@ def penalty(
     return drawn(pd.DataFrame(rows), "response_time", trace)
 
 
-def _settings(policies, parameters, in_bytes):
-    """Return the parameters that each policy has, after checking that all policies can be timed."""
+def _settings(policies, parameters, size_changes):
+    """Return the parameters that each policy has, after checking that all can be timed; arguments as in `_cache`."""
+    in_bytes = size_changes is not None
     for each in policies:
         if each.offline and each.name not in FORESIGHT:
             known = " and ".join(FORESIGHT)
@@ -234,8 +237,10 @@ def _settings(policies, parameters, in_bytes):
     known = inspect.signature(penalty).parameters
     if in_bytes:
         sized = [find_sized(each) for each in policies]
-        return settings_of(sized, parameters, " for objects of different sizes", known)
-    settings = settings_of(policies, parameters, known=known)
+        check_changes(sized, size_changes)
+        settings = settings_of(sized, parameters, " for objects of different sizes", known)
+    else:
+        settings = settings_of(policies, parameters, known=known)
     for each in policies:
         if each.kernel is None and not hasattr(each.reference, "__contains__"):
             raise ParameterError(
@@ -248,12 +253,13 @@ def _settings(policies, parameters, in_bytes):
 def _cache(policy, size, trace, parameters, size_changes):
     """Make a cache under a policy: of blocks, or of bytes if `size_changes` is set."""
     if size_changes is not None:
-        return find_sized(policy).cache(size, first_sizes(trace), size_changes, parameters)
-    if policy.name in FORESIGHT:
+        cache = find_sized(policy).cache(size, first_sizes(trace), size_changes, parameters, trace.address)
+    elif policy.name in FORESIGHT:
         return Foresight(size, trace.blocks, policy.name == "opt_bypass")
-    cache = policy.cache(size, trace.address, parameters)
-    if policy.kernel is None:
-        return PythonCache(size, trace.blocks, cache)
+    else:
+        cache = policy.cache(size, trace.address, parameters, block_bytes=block_bytes_of(trace))
+    if isinstance(cache, Adapter):
+        return PythonCache(min(size, MOST_REFERENCES), trace.blocks, cache)
     return cache
 
 

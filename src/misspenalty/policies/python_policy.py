@@ -5,6 +5,11 @@ whether the block was in the cache. Its constructor takes the cache size in bloc
 parameters; a second argument called ``future`` makes the class an offline policy, which is given a list of the
 addresses of all references to come. A class with ``__contains__(block)`` can be replayed with ``writes="refresh"``,
 too.
+
+A class with ``access(block, size) -> bool`` is a policy for caches of bytes: it is told the size of each request, and
+its constructor takes the size of the cache, in bytes; see `misspenalty.policies.sized.own`. In a cache of blocks, it is
+told the bytes of a block each time. If ``size`` has a default, the class is for caches of blocks, too, where it is not
+told the size, and its constructor takes the number of blocks.
 """
 
 import copy
@@ -12,9 +17,9 @@ import importlib.util
 import inspect
 import sys
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -25,11 +30,8 @@ MAX_COUNT = (1 << 63) - 1
 BOOLEANS = (int, np.integer, np.bool_)  # types that ``access`` may return; a bool is an int
 
 
-class PythonPolicy:
-    """Adapter that gives a Python policy a kernel's interface, and refuses hits that no cache of its capacity can have.
-
-    Evictions are those of a cache that loads every missed block, unless the policy has its own count, ``evictions``.
-    Ghost hits are the policy's ``ghost_hits``, or 0 if it has none.
+class Adapter:
+    """Adapter of a policy in Python that refuses outcomes that no cache of its capacity can have.
 
     Parameters
     ----------
@@ -38,16 +40,163 @@ class PythonPolicy:
     policy : object
         The constructed object, whose ``access`` is called.
     capacity : int
-        Cache size, blocks.
+        Cache size, in `UNIT`.
     address : uint64, shape (blocks,)
         Address of each dense id; ``access`` is given addresses.
+    block_bytes : int, optional
+        Size that ``access`` is told with every block.
     """
 
-    def __init__(self, name: str, policy: Any, capacity: int, address: np.ndarray) -> None:
+    UNIT: ClassVar[str]  # what the capacity counts
+    ITEM: ClassVar[str]  # what the policy caches
+    CLAIMS: ClassVar[Callable[..., Any]]  # the check of claimed hits, ``CLAIMS(capacity, blocks)``
+
+    def __init__(
+        self, name: str, policy: Any, capacity: int, address: np.ndarray, block_bytes: int | None = None
+    ) -> None:
         self.name, self.policy, self.capacity, self.address = name, policy, capacity, address
-        self.blocks, self.requests, self.misses, self.counted_evictions = len(address), 0, 0, 0
-        self._claims, self._found = Claims(capacity, len(address)), np.empty(1, np.uint8)
+        self.told, self.misses = () if block_bytes is None else (block_bytes,), 0
+        self._claims, self._found = type(self).CLAIMS(capacity, len(address)), np.empty(1, np.uint8)
         self._said = -1  # id of the block that the policy has just said it holds; -1 = none
+
+    def _count(self, name: str, default: int) -> int:
+        value = getattr(self.policy, name, default)
+        return check_whole(f"policy {self.name}: {name}", value, 0, MAX_COUNT)
+
+    def _request(self, number: int) -> tuple[int, ...]:
+        """Return the arguments of ``access`` for the block of this id."""
+        return (int(self.address[number]), *self.told)
+
+    def _outcomes(self, requests: Iterable[tuple[int, ...]], refresh: np.ndarray | None) -> Iterator[bool | None]:
+        """Yield each request's outcome of ``access``, or None if ``refresh[i]`` is set and its block is not cached."""
+        if refresh is not None and not hasattr(self.policy, "__contains__"):
+            raise ParameterError(
+                f"policy {self.name} has no `__contains__`, which writes='refresh' needs; give the class a method"
+                f" __contains__({self.ITEM}), or choose another rule for writes"
+            )
+        for number, request in enumerate(requests):
+            refreshes = refresh is not None and refresh[number]
+            if refreshes and not self._ask("__contains__", request[:1]):
+                yield None
+            else:
+                found = self._outcome(request, refreshes)
+                self.misses += not found
+                yield found
+
+    def access(self, number: int) -> bool:
+        """Reference the block of this id; return whether it was in the cache."""
+        self._found[0] = self._outcome(self._request(number), number == self._said)
+        self._said = -1
+        self._check(np.array([number], np.uint32), self._found, *self._sizes(number))
+        return bool(self._found[0])
+
+    def _sizes(self, number: int) -> tuple[np.ndarray, ...]:
+        """Return the further arguments of ``CLAIMS.add`` for a reference to the block of this id."""
+        return ()
+
+    def holds(self, number: int) -> bool:
+        """Return whether the policy says that it has the block of this id."""
+        held = bool(self._ask("__contains__", (int(self.address[number]),)))
+        self._said = number if held else -1
+        return held
+
+    def reference(self, block: int) -> bool:
+        """Return the outcome of ``access``; errors as in `_outcome`."""
+        return self._outcome((block, *self.told), False)
+
+    def _outcome(self, request: tuple[int, ...], said: bool) -> bool:
+        """Return the outcome of ``access``; `said`: whether the policy has just said that it has the block.
+
+        Raises
+        ------
+        ParameterError
+            ``access`` raised an exception, contradicted what was `said`, or returned neither a boolean nor an integer;
+            in the last case, the method most likely lacks a ``return``.
+        """
+        found = self._ask("access", request)
+        if not isinstance(found, BOOLEANS):
+            raise ParameterError(
+                f"policy {self.name}: {called('access', request)} returned {found!r};"
+                f" expected True if the {self.ITEM} was in the cache, else False"
+            )
+        if said and not found:
+            raise ParameterError(
+                f"policy {self.name}: {called('access', request)} returned False after"
+                f" {called('__contains__', request[:1])} returned True; expected both to tell whether the {self.ITEM}"
+                f" is in the cache{', whatever its size' if len(request) > 1 else ''}"
+            )
+        return bool(found)
+
+    def check_size(self) -> None:
+        """Raise a `ParameterError` if the policy now has more blocks than its capacity.
+
+        With ``__contains__``, the policy is queried for every block. Without it, a copy of the policy accesses every
+        block, and the copy's hits are counted; the check is skipped if copying or accessing raises an exception, as it
+        may in a policy that looks into the future.
+        """
+        if hasattr(self.policy, "__contains__"):
+            held = [n for n, block in enumerate(self.address.tolist()) if self._ask("__contains__", (block,))]
+        else:
+            held = self._held_by_copy()
+        taken = self._taken(held)
+        if taken > self.capacity:
+            raise ParameterError(
+                f"policy {self.name} holds {taken} {self.UNIT} at the end; expected at most its capacity of"
+                f" {self.capacity}: evict before you add another {self.ITEM}"
+            )
+
+    def _held_by_copy(self) -> list[int]:
+        try:
+            copied = copy.deepcopy(self.policy)
+            return [number for number in range(len(self.address)) if copied.access(*self._request(number))]
+        except Exception:
+            return []
+
+    def _taken(self, held: list[int]) -> int:
+        """Return how much of the capacity the blocks of these ids take at least."""
+        return len(held)
+
+    def _ask(self, method: str, arguments: tuple[int, ...]) -> Any:
+        try:
+            return getattr(self.policy, method)(*arguments)
+        except ParameterError:
+            raise
+        except Exception as error:
+            raise ParameterError(f"policy {self.name}: {called(method, arguments)} raised {shown(error)}") from error
+
+    def _check(self, ids: np.ndarray, hit: np.ndarray, *sizes: np.ndarray) -> None:
+        """Raise a `ParameterError` if a cache of this capacity cannot have these hits after the earlier ones."""
+        first, known = self._claims.add(ids, hit, *sizes)
+        if first == len(ids):
+            return
+        block = self.address[ids[first]]
+        given = (block, *(each[first] for each in sizes), *self.told)
+        claim = f"policy {self.name}: {called('access', given)} returned True"
+        if not known:
+            raise ParameterError(
+                f"{claim} at the first reference to {self.ITEM} {block}; expected False until an access has put the"
+                f" {self.ITEM} into the cache"
+            )
+        raise ParameterError(
+            f"{claim}, but with the other hits so far the cache would have held more than its capacity of"
+            f" {self.capacity} {self.UNIT}; evict before you add another {self.ITEM}"
+        )
+
+
+class PythonPolicy(Adapter):
+    """Adapter that gives a Python policy a kernel's interface, for a cache of blocks.
+
+    Evictions are those of a cache that loads every missed block, unless the policy has its own count, ``evictions``.
+    Ghost hits are the policy's ``ghost_hits``, or 0 if it has none.
+    """
+
+    UNIT, ITEM, CLAIMS = "blocks", "block", Claims
+
+    def __init__(
+        self, name: str, policy: Any, capacity: int, address: np.ndarray, block_bytes: int | None = None
+    ) -> None:
+        super().__init__(name, policy, capacity, address, block_bytes)
+        self.blocks, self.requests, self.counted_evictions = len(address), 0, 0
 
     @property
     def evictions(self) -> int:
@@ -58,10 +207,6 @@ class PythonPolicy:
     def ghost_hits(self) -> int:
         """Misses on blocks that the policy's history still held."""
         return self._count("ghost_hits", 0)
-
-    def _count(self, name: str, default: int) -> int:
-        value = getattr(self.policy, name, default)
-        return check_whole(f"policy {self.name}: {name}", value, 0, MAX_COUNT)
 
     def replay(
         self, ids: np.ndarray, hit: np.ndarray, refresh: np.ndarray | None = None, counted: np.ndarray | None = None
@@ -85,20 +230,13 @@ class PythonPolicy:
             count of evictions is not a whole number of at least 0; or `refresh` is given and the policy has no
             ``__contains__``.
         """
-        if refresh is not None and not hasattr(self.policy, "__contains__"):
-            raise ParameterError(
-                f"policy {self.name} has no `__contains__`, which writes='refresh' needs; give the class a method"
-                " __contains__(block), or choose another rule for writes"
-            )
         accessed = np.ones(len(ids), bool)
         before = self.evictions
-        for number, block in enumerate(self.address[ids].tolist()):
-            refreshes = refresh is not None and refresh[number]
-            if refreshes and not self._ask("__contains__", block):
-                hit[number] = accessed[number] = False
-            else:
-                hit[number] = found = self.reference(block, refreshes)
-                self.misses += not found
+        requests = ((block, *self.told) for block in self.address[ids].tolist())
+        for number, found in enumerate(self._outcomes(requests, refresh)):
+            hit[number] = bool(found)
+            if found is None:
+                accessed[number] = False
             if counted is not None:
                 after = self.evictions
                 self.counted_evictions += after - before if counted[number] else 0
@@ -110,89 +248,6 @@ class PythonPolicy:
         marked = hit[: len(ids)] if counted is None else hit[: len(ids)] & counted
         return int(np.count_nonzero(marked))
 
-    def access(self, number: int) -> bool:
-        """Reference the block of this id; return whether it was in the cache."""
-        self._found[0] = self.reference(int(self.address[number]), number == self._said)
-        self._said = -1
-        self._check(np.array([number], np.uint32), self._found)
-        return bool(self._found[0])
-
-    def holds(self, number: int) -> bool:
-        """Return whether the policy says that it has the block of this id."""
-        held = bool(self._ask("__contains__", int(self.address[number])))
-        self._said = number if held else -1
-        return held
-
-    def reference(self, block: int, said: bool = False) -> bool:
-        """Return the outcome of ``access``; `said`: whether the policy has just said that it has the block.
-
-        Raises
-        ------
-        ParameterError
-            ``access`` raised an exception, contradicted what was `said`, or returned neither a boolean nor an integer;
-            in the last case, the method most likely lacks a ``return``.
-        """
-        found = self._ask("access", block)
-        if not isinstance(found, BOOLEANS):
-            raise ParameterError(
-                f"policy {self.name}: access({block}) returned {found!r};"
-                " expected True if the block was in the cache, else False"
-            )
-        if said and not found:
-            raise ParameterError(
-                f"policy {self.name}: access({block}) returned False after __contains__({block}) returned True;"
-                " expected both to tell whether the block is in the cache"
-            )
-        return bool(found)
-
-    def check_size(self) -> None:
-        """Raise a `ParameterError` if the policy now has more blocks than its capacity.
-
-        With ``__contains__``, the policy is queried for every block. Without it, a copy of the policy accesses every
-        block, and the copy's hits are counted; the check is skipped if copying or accessing raises an exception, as it
-        may in a policy that looks into the future.
-        """
-        if hasattr(self.policy, "__contains__"):
-            held = sum(bool(self._ask("__contains__", block)) for block in self.address.tolist())
-        else:
-            held = self._held_by_copy()
-        if held > self.capacity:
-            raise ParameterError(
-                f"policy {self.name} holds {held} blocks at the end; expected at most its capacity of {self.capacity}:"
-                " evict a block before you add another"
-            )
-
-    def _held_by_copy(self) -> int:
-        try:
-            copied = copy.deepcopy(self.policy)
-            return sum(bool(copied.access(block)) for block in self.address.tolist())
-        except Exception:
-            return 0
-
-    def _ask(self, method: str, block: int) -> Any:
-        try:
-            return getattr(self.policy, method)(block)
-        except ParameterError:
-            raise
-        except Exception as error:
-            raise ParameterError(f"policy {self.name}: {method}({block}) raised {shown(error)}") from error
-
-    def _check(self, ids: np.ndarray, hit: np.ndarray) -> None:
-        """Raise a `ParameterError` if a cache of this capacity cannot have these hits after the earlier ones."""
-        first, known = self._claims.add(ids, hit)
-        if first == len(ids):
-            return
-        block = self.address[ids[first]]
-        if not known:
-            raise ParameterError(
-                f"policy {self.name}: access({block}) returned True at the first reference to block {block}; expected"
-                " False until an access has put the block into the cache"
-            )
-        raise ParameterError(
-            f"policy {self.name}: access({block}) returned True, but with the other hits so far the cache would have"
-            f" held more than its capacity of {self.capacity} blocks; evict a block before you add another"
-        )
-
 
 def construct(
     name: str,
@@ -201,22 +256,60 @@ def construct(
     address: np.ndarray,
     parameters: dict[str, Any],
     future: Callable[[], Iterable[np.ndarray]] | None,
+    block_bytes: int | None = None,
 ) -> PythonPolicy:
     """Return a cache with the Python policy `cls`; `future` yields the ids of all references, for an offline policy.
 
     Raises
     ------
     ParameterError
-        The constructor raised an exception.
+        The constructor raised an exception, or ``access`` must be told a size and blocks have none.
     """
+    size = size_argument(cls)
+    if size is None or size.default is not size.empty:
+        block_bytes = None
+    elif block_bytes is None:
+        raise ParameterError(
+            f"policy {name} has access(block, {size.name}), but objects are counted here, whatever their sizes; name"
+            f" sizes in bytes (64MB, --by-bytes), or give {size.name} a default"
+        )
+    room = capacity if block_bytes is None else capacity * block_bytes
     coming = [] if future is None else [[block for ids in future() for block in address[ids].tolist()]]
+    return PythonPolicy(name, make(name, cls, room, *coming, **parameters), capacity, address, block_bytes)
+
+
+def make(name: str, cls: Callable[..., Any], capacity: int, *future: list[int], **parameters: Any) -> Any:
+    """Return a policy of class `cls`; raise a `ParameterError` if its constructor raises an exception."""
     try:
-        policy = cls(capacity, *coming, **parameters)
+        return cls(capacity, *future, **parameters)
     except ParameterError:
         raise
     except Exception as error:
         raise ParameterError(f"policy {name}: its constructor raised {shown(error)}") from error
-    return PythonPolicy(name, policy, capacity, address)
+
+
+def size_argument(cls: Callable[..., Any]) -> inspect.Parameter | None:
+    """Return the argument of ``access`` for the size of a request: the one after the block.
+
+    None if there is no such argument, or if it has a default and another name than ``size``.
+
+    Examples
+    --------
+    >>> class Mine:
+    ...     def access(self, block, size): ...
+    >>> size_argument(Mine).name
+    'size'
+    """
+    access = inspect.getattr_static(cls, "access", None)
+    try:
+        taken = list(inspect.signature(cls.access).parameters.values())  # type: ignore[attr-defined]
+    except (AttributeError, TypeError, ValueError):  # it is no Python function, such as dict.get
+        return None
+    positional = [p for p in taken if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    if not isinstance(access, staticmethod | classmethod):
+        del positional[:1]  # self
+    second = positional[1] if len(positional) > 1 else None
+    return second if second and (second.default is second.empty or second.name == "size") else None
 
 
 def arguments(cls: type) -> tuple[bool, dict[str, Any], bool]:
@@ -293,6 +386,17 @@ def load_class(text: str) -> type:
     if not isinstance(cls, type):
         raise ParameterError(f"{file} has no class {name!r}; it has {', '.join(own) or 'none'}")
     return cls
+
+
+def called(method: str, arguments: Iterable[Any]) -> str:
+    """Return the call of a method as text.
+
+    Examples
+    --------
+    >>> called("access", (5, 10))
+    'access(5, 10)'
+    """
+    return f"{method}({', '.join(map(str, arguments))})"
 
 
 def shown(error: BaseException) -> str:

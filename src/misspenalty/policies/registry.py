@@ -250,6 +250,7 @@ class Definition:
         address: np.ndarray,
         parameters: Mapping[str, Any],
         future: Callable[[], Iterable[np.ndarray]] | None = None,
+        block_bytes: int | None = None,
     ) -> Any:
         """Return the kernel or `PythonPolicy` of a cache of `capacity` blocks for a trace with blocks at `address`.
 
@@ -261,6 +262,8 @@ class Definition:
         parameters : mapping
         future : callable, optional
             Yields the ids of all references to come, in arrays; needed by an offline policy that exists only in Python.
+        block_bytes : int, optional
+            Size of every block, which a class with ``access(block, size)`` is told; None if there is no such size.
 
         Raises
         ------
@@ -271,7 +274,7 @@ class Definition:
         values = self.check(parameters)
         if self.kernel is None:
             coming = future if self.offline else None
-            return python_policy.construct(self.name, self.reference, capacity, address, values, coming)
+            return python_policy.construct(self.name, self.reference, capacity, address, values, coming, block_bytes)
         if self.spatial:
             values["places"], values["tracks"] = places(address, 0)
         return self.kernel(capacity, len(address), **values)

@@ -13,12 +13,12 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from misspenalty.errors import ParameterError, check_choice, listed
+from misspenalty.errors import ParameterError, listed
 from misspenalty.io.later import pd
 from misspenalty.io.threads import check_threads, in_threads
-from misspenalty.policies import find_policy
-from misspenalty.policies.registry import settings_of
-from misspenalty.policies.sized import SIZE_CHANGES, SizedPolicy, find_sized
+from misspenalty.policies.registry import find_policies, settings_of
+from misspenalty.policies.sized import SizedPolicy, check_changes, find_sized
+from misspenalty.policies.sized.own import PythonBytes
 from misspenalty.replay.byte_bounds import NAMES, Intervals
 from misspenalty.replay.cache_size import CacheSize, cache_sizes
 from misspenalty.replay.result import ByteResult
@@ -32,7 +32,7 @@ Job: TypeAlias = Callable[[Callable[[int], Any]], list[ByteResult]]
 
 def byte_hit_ratio_curve(
     trace: TraceLike,
-    policy: str | Sequence[str],
+    policy: str | type | Sequence[str | type],
     cache_bytes: CacheSize | Iterable[CacheSize],
     *,
     size_changes: str = "replace",
@@ -47,15 +47,16 @@ def byte_hit_ratio_curve(
     ----------
     trace : Trace, path-like, array of integers or table
         As in `simulate`; in a trace without sizes of objects, every block has `block_bytes` bytes.
-    policy : str or sequence of str
-        ``arc, clock, fifo, gdsf, lfu, lru, lru2, s3fifo, sieve, slru`` or ``wtinylfu``; or ``opt`` for bounds.
+    policy : str or type, or a sequence of these
+        ``arc, clock, fifo, gdsf, lfu, lru, lru2, s3fifo, sieve, slru`` or ``wtinylfu``; ``opt`` for bounds; or a class
+        with ``access(block, size)`` (see `misspenalty.policies.sized.own`).
     cache_bytes : int, float or str, or a sequence of these
         Cache sizes: bytes, shares of the footprint (``0.05``, ``"5%"``), or texts with a unit (``"64MB"``).
     size_changes : {"replace", "keep", "new"}
         What happens if an object in the cache is requested with another size. With ``"replace"``, the request hits, and
         the new size replaces the old one; if the new size is too large for the cache, the request misses. With
         ``"keep"``, the request hits, and the object keeps the size with which it was loaded. With ``"new"``, the
-        request misses, because the cached object is outdated.
+        request misses, because the cached object is outdated. A class of your own is told each size and decides itself.
     writes : {"count", "ignore", "refresh", "only"}
         As in `simulate`.
     warm_up : int
@@ -70,8 +71,8 @@ def byte_hit_ratio_curve(
     DataFrame
         One row per policy and size: ``policy, cache_bytes, requests, hits, misses, hit_ratio, requested_bytes,
         hit_bytes, byte_hit_ratio, refused`` (references to objects too large for the cache, including warm-up and
-        writes) and ``evictions``. For ``opt`` there are two rows, ``opt_at_least`` and ``opt_at_most``, without
-        evictions.
+        writes) and ``evictions``, missing for a class that does not count them. For ``opt`` there are two rows,
+        ``opt_at_least`` and ``opt_at_most``, without evictions.
 
     Raises
     ------
@@ -131,11 +132,11 @@ def replay_bytes(
     hits : bool array, shape (len(trace),), optional
         Filled with the outcome of each reference, for one policy and size.
     """
-    definitions = [find_policy(policy) for policy in policies]
+    definitions = find_policies(policies)
     chosen = [each if each.name == "opt" else find_sized(each) for each in definitions]
     known = inspect.signature(byte_hit_ratio_curve).parameters
     settings = settings_of(chosen, parameters, " for objects of different sizes", known)
-    check_choice("size_changes", size_changes, SIZE_CHANGES)
+    check_changes(chosen, size_changes)
     warm_up = check(trace, writes, warm_up)
     jobs: list[Job] = []
     for each, own in zip(chosen, settings, strict=True):
@@ -161,7 +162,7 @@ def _one(
     outcomes: np.ndarray | None,
 ) -> Job:
     def run(advance: Callable[[int], Any]) -> list[ByteResult]:
-        cache = policy.cache(size, first_sizes(trace), changes, parameters)
+        cache = policy.cache(size, first_sizes(trace), changes, parameters, trace.address)
         outcome = np.empty(SLICE, np.uint8)
         requests = hits = asked = found = 0
         for part, ids, counted in slices(trace, writes, warm_up, SLICE):
@@ -177,6 +178,8 @@ def _one(
                 requests, asked = requests + int(np.count_nonzero(counted)), asked + int((own * counted).sum())
             hits, found = hits + int(np.count_nonzero(hit)), found + int((own * hit).sum())
             advance(part.stop - part.start)
+        if isinstance(cache, PythonBytes):
+            cache.check_size()
         return [ByteResult(policy.name, size, requests, hits, asked, found, cache.refused, cache.evictions)]
 
     return run

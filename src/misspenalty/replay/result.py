@@ -126,7 +126,7 @@ class ByteResult(Shown):
     refused : int
         References to objects too large for the cache, including warm-up and writes.
     evictions : int or None
-        Number of evictions over the whole replay, including warm-up and writes; None for a bound.
+        Number of evictions over the whole replay, including warm-up and writes; None for a bound, or if unknown.
     """
 
     COLUMNS = (

@@ -18,7 +18,7 @@ from misspenalty.policies.python_policy import PythonPolicy
 from misspenalty.policies.registry import Definition, find_policies, find_policy, settings_of
 from misspenalty.prefetch.sequential.prefetcher import track_cache
 from misspenalty.replay.by_bytes import as_table, replay_bytes
-from misspenalty.replay.cache_size import UNITS, CacheSize, cache_sizes, check_size_changes
+from misspenalty.replay.cache_size import UNITS, CacheSize, block_bytes_of, cache_sizes, check_size_changes
 from misspenalty.replay.curves import lru_curve
 from misspenalty.replay.miniature import Miniatures
 from misspenalty.replay.result import OPTIMA, ByteResult, Result, warn_if_better_than_opt
@@ -61,8 +61,9 @@ def simulate(
         From `open_trace`; the path of a trace; block addresses in order of reference; or a table as in
         `Trace.from_table`.
     policy : str or type, or a list, tuple or array of these
-        Name of a policy, in upper or lower case (see `policies`), or a class with ``access(block)`` (see
-        `misspenalty.policies.python_policy`). If there are several, each has its own cache.
+        Name of a policy, in upper or lower case (see `policies`), or a class with ``access(block)``, or for caches of
+        bytes ``access(block, size)`` (see `misspenalty.policies.python_policy`). If there are several, each has its own
+        cache.
     cache_blocks : int, float or str
         Cache size: blocks (``65536``), a share of the footprint (``0.05`` or ``"5%"``), or bytes (``"64MB"``). For a
         trace of objects of different sizes, a share or bytes give the bytes of a cache in which each object takes its
@@ -361,7 +362,7 @@ def _kernel(
     if len(trace) > MOST_REFERENCES:
         raise ParameterError(f"{trace.name} has {len(trace)} references; at most {MOST_REFERENCES} can be replayed")
     if prefetch is None:
-        return definition.cache(size, trace.address, parameters, future)
+        return definition.cache(size, trace.address, parameters, future, block_bytes_of(trace))
     if definition.kernel is None:
         raise ParameterError(
             f"{definition.name} is written in Python and cannot work behind the prefetcher; leave out prefetch"
