@@ -117,6 +117,19 @@ S3 = 'o mine [06/Feb/2019:00:00:38 +0000] 1.2.3.4 r id {} {} "GET /x HTTP/1.1" 2
                      {}, "rocksdb_block_cache", [0, 0, 1, 0], None, [0, 0, 0, 0], [4096, 4096, 0, 4096],
                      id="RocksDB: blocks that were not found"),
         pytest.param(HAPROXY, {}, "haproxy", [0, 0], [0, 0], [0, 5 * SECOND // 4], [2750, 2750], id="HAProxy"),
+        pytest.param(HAPROXY.replace('/1.1"', '/1.1" 0/0/0/0/0 a.org/TLSv1.3/AES'), {}, "haproxy", [0, 0], [0, 0],
+                     [0, 5 * SECOND // 4], [2750, 2750], id="HAProxy: TLS after the request"),
+        pytest.param(HAPROXY + "Feb  6 12:14:16 h haproxy[9]: Server s/s1 is DOWN.\nFeb  6 12:14:16 h haproxy[9]: "
+                     "1.2.3.4:5 [06/Feb/2009:12:14:16.905] in/1: SSL handshake failure\n", {}, "haproxy", [0, 0],
+                     [0, 0], [0, 5 * SECOND // 4], [2750, 2750], id="HAProxy: servers and handshakes"),
+        pytest.param(SQUID.format("TCP_MISS/200 9", "a b") + SQUID.format("TCP_MISS/200 8", "a c"), {}, "squid", [0, 1],
+                     [0, 0], [0, 0], [9, 8], id="Squid: blanks in a path"),
+        pytest.param(log(("PRI * HTTP/2.0", "400 1"), ("LOCK /a HTTP/1.1", "200 1"), ("GET /a HTTP/1.1", "200 9")), {},
+                     "access_log", [0], [0], [0], [9], id="a preface of HTTP/2, WebDAV"),
+        pytest.param(log((f"GET /{'a' * 9000} HTTP/1.1", "200 9"), ("GET /b HTTP/1.1", "200 1")), {}, "access_log",
+                     [0, 1], [0, 0], [0, SECOND], [9, 1], id="a first line of 9 KB"),
+        pytest.param(VHOST.replace("10.0.0.1", "pc.a.net."), {}, "access_log_vhost", [0, 1], [0, 0], [0, 0], [5, 6],
+                     id="a client whose name ends in a point"),
         pytest.param(S3.format("REST.GET.OBJECT", "a", 10, 99) + S3.format("REST.PUT.OBJECT", "b", "-", 7)
                      + S3.format("REST.HEAD.OBJECT", "a", "-", 99) + S3.format("REST.GET.OBJECT", "a", "-", "-"), {},
                      "s3_access_log", [0, 1, 0], [0, 1, 0], [0, 0, 0], [99, 7, 99], id="S3: sizes of objects"),
@@ -283,6 +296,48 @@ def test_read_right(opened, content, options, format, ids, writes, times, sizes)
 def test_a_refusal_says_what_is_wrong_or_what_to_do(opened, content, message):
     with pytest.raises(InputError, match=message):
         opened(content)
+
+
+TAILS = log(("GET /a HTTP/1.1", '200 5 "-" "x (see a.org)"{}'), ("GET /a HTTP/1.1", '200 5 "http://b.org/" "-"{}'))
+INGRESS = " 5 0.1 [{}-80] [] 10.0.0.1:8 5 0.1 200 7f"
+SNI = HAPROXY.replace('/1.1"', '/1.1" 0/0 {}.org/TLSv1.3/A').replace("{a.org}", "")
+
+
+# lines in each of which the host differs, and lines without a host, or with one only
+@pytest.mark.parametrize(
+    ("format", "differing", "equal"),
+    [
+        ("access_log", TAILS.format(" a.org", " b.org"), TAILS.format("", "")),
+        ("access_log", TAILS.format(' "a.org" 0.1', ' "b.org:8" 0.1'), TAILS.format(' "1.2.3.4" 0.1', ' "-" 0.1')),
+        ("access_log", TAILS.format(" 0.1 host=a.org", " 0.1 host=b.org"), TAILS.format(" a.org", " a.org:8")),
+        ("access_log", TAILS.format(' 1 "a@docker" "-" 2ms', ' 2 "b@docker" "-" 2ms'),
+         TAILS.format(' 1 "a@docker" "-" 2ms', ' 2 "a@docker" "-" 2ms')),
+        ("access_log", TAILS.format(INGRESS.format("a"), INGRESS.format("b")),
+         TAILS.format(INGRESS.format("a"), INGRESS.format("a"))),
+        ("access_log", log(("GET /a HTTP/1.1", "200 5 a.org")) + log(("GET /a HTTP/1.1", "200 5 b.org")),
+         log(("GET /a HTTP/1.1", "200 5 7"), ("GET /a HTTP/1.1", "200 5 9"))),
+        ("access_log", HOSTS.format("app1", "app2", "-"), HOSTS.format("-", "frank", "-")),
+        ("access_log", CLIENTS.format("app1 1.2.3.4", "app2 ::1", "-"), CLIENTS.format("-", "localhost ::1", "::1")),
+        ("access_log", CLIENTS.format("1.2.3.4", "::1", "::1").replace("- -", "- a.org", 1).replace("- -", "- w.b.uk"),
+         CLIENTS.format("1.2.3.4", "::1", "::1").replace("- -", "- ann.roe", 1).replace("- -", "- bob.roe", 1)),
+        ("haproxy", HAPROXY.replace("0/0 ", "0/0 {Moz|b.org} ", 1), HAPROXY),
+        ("haproxy", SNI.format("a", "b"),
+         HAPROXY.replace("{a.org}", "{Moz}").replace("0/0 ", "0/0 {Opera} ", 1)),
+    ],
+)  # fmt: skip
+def test_hosts_that_a_format_leaves_out_are_asked_about_and_noted(opened, format, differing, equal):
+    message = f"lines differ in what may be a host .*equal paths.*--pattern, with a group device,.*--format {format}"
+    with pytest.raises(InputError, match=message):
+        opened(differing)
+    named, sure = opened(differing, format=format), opened(equal)
+    assert set(named.ids.tolist()) == {0} and any("what may be a host" in note for note in named.reading.notes)
+    assert sure.format == format and not any("what may be a host" in note for note in sure.reading.notes)
+
+
+def test_a_pattern_with_a_group_device_keeps_hosts_apart(opened):
+    pattern = r'.*\[(?P<time>[^]]+)\] "(?P<op>\w+) (?P<key>\S+).*" (?P<sc_status>\d+) (?P<size>\d+) .* (?P<device>\S+)'
+    trace = opened(TAILS.format(" a.org", " b.org"), pattern=pattern, time_unit="%d/%b/%Y:%H:%M:%S %z")
+    assert trace.ids.tolist() == [0, 1] and trace.time.tolist() == [0, SECOND]
 
 
 @pytest.mark.parametrize(

@@ -224,6 +224,23 @@ def _is_neighbour(name: str) -> bool:
     return "".join(filter(str.isalnum, name.lower())) in {other.replace("_", "") for other in NEIGHBOURS}
 
 
+def mixed_hosts(table: Table, head: bytes) -> str:
+    """Return what to say if the first lines of a file differ in what may be a host that no column holds, or nothing.
+
+    Examples
+    --------
+    >>> mixed_hosts(Table(hosts=(r" (\\w+\\.org)$",)), b"GET /a a.org\\nGET /a b.org\\nGET /a c.o")
+    'lines differ in what may be a host (a.org, b.org), and equal paths of different hosts are one object'
+    """
+    lines = head.decode("utf-8", "replace").split("\n")[:-1]  # the last line may be incomplete
+    for form in table.hosts:
+        found = {match[1]: None for line in lines if (match := re.search(form, line.rstrip()))}
+        if len(found) > 1:
+            shown = ", ".join([*found][:SHOWN])
+            return f"lines differ in what may be a host ({shown}), and equal paths of different hosts are one object"
+    return ""
+
+
 def merged(table: Table, names: Sequence[str]) -> tuple[str, ...]:
     """Return a note for each column of devices that the user leaves out: all devices then share one address space."""
     left = [name for place, name in enumerate(names) if left_out(name, place, table)]

@@ -68,6 +68,8 @@ class Format:
         Whether a file holds numbers of blocks, and neither the format nor the file states how large a block is.
     actions : tuple of str
         Values of the option ``action``, which says which records are requests, the default first.
+    doubt : callable, optional
+        ``doubt(path) -> str``: what may be mixed if a file that was recognised is read; empty if nothing may.
     """
 
     name: str
@@ -81,6 +83,7 @@ class Format:
     example: str = ""
     assumes_block: bool = False
     actions: tuple[str, ...] = ()
+    doubt: Callable[[Path], str] | None = None
 
     def check(self, options: Iterable[str]) -> None:
         """Raise a `ParameterError` if an option is not one of this format's."""
@@ -315,6 +318,8 @@ def find_format(path: Path | None, name: str | None = None, options: Iterable[st
             return form
     with open_stream(path) as stream:
         head = read_some(stream, 4096, path)
+        if not any(byte in head for byte in b"\0\n\r"):  # a long line of text
+            head += read_some(stream, LONGEST_LINE, path)
     other = foreign.packed(head)
     if other and any(each.sniff("", head) for each in ([form] if form else known.values())):
         other = None  # a format of an installed package reads it
@@ -335,6 +340,13 @@ def find_format(path: Path | None, name: str | None = None, options: Iterable[st
     if not matching and not OPTIONS.keys().isdisjoint(options):
         return known["csv"]
     if len(matching) == 1:
+        if matching[0].doubt is not None and (what := matching[0].doubt(path)):
+            name = matching[0].name
+            raise InputError(
+                what, path=path,
+                remedy=f"--pattern, with a group device, keeps hosts apart (pattern=…); if these are not hosts, read"
+                f" the file with --format {name} (format=…)",
+            )  # fmt: skip
         return matching[0]
     timed = re.match(DRIVE_REQUESTS, head)
     remedy = "name the format with --format (format=…); misspenalty trace formats lists all formats"
@@ -420,6 +432,7 @@ def _complaint(path, name, head, known):
 
 
 DESCRIBING = {"columns", "pattern"}  # options that make any file a table
+LONGEST_LINE = 1 << 16  # bytes of a first line of text
 PARQUET = b"PAR1"  # first and last bytes of a Parquet file
 # Input of `disk replay`. The parts are mutually exclusive, so that blank lines cause no backtracking.
 DRIVE_REQUESTS = rb"(?:(?:#.*)?[ \t\r]*\n)*[RWrw][ \t]+[A-Za-z]\S*(?:[ \t]+\d+){2}(?:[ \t]+[\d.]+){2}[ \t\r]*\n"

@@ -103,6 +103,8 @@ class Table:
         Whether the words of `OPERATIONS` and `TRUTHS` keep their meaning where `operations` says nothing else.
     unknown_sizes : tuple of str
         What marks an unknown size: ``blank``, or ``zero`` in a read's last column of sizes.
+    hosts : tuple of str
+        Regular expressions, each with one group, which matches what may be a host that no column holds.
     """
 
     columns: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -128,6 +130,7 @@ class Table:
     example: str = ""
     usual: bool = True
     unknown_sizes: tuple[str, ...] = ()
+    hosts: tuple[str, ...] = ()
 
     def asked(self, *roles: str) -> set[str]:
         """Return the columns of these roles, or of all, as names or numbers in lower case; joined ones also in parts.

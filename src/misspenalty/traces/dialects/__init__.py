@@ -51,6 +51,8 @@ KEYS = {
     "unknown_sizes": "what stands for an unknown size: blank, or zero (only in a read's last column of sizes)",
     "suffixes": "endings of file names by which a file is recognised even if its numbers could mean other things",
     "named": "whether users have to name the format (unless a suffix fits), as its lines could mean other things",
+    "hosts": "regular expressions of lines, each with one group, which matches what may be a host, or a service, that"
+    " no column holds; a file in which it differs is refused unless its format is named, and gets a note then",
     "some": "a regular expression that the beginning of some line has to match, if a pattern describes the lines",
     "zero": "columns that are 0 throughout",
     "steady": "columns that stay the same, or increase by 1 per line",
@@ -58,7 +60,7 @@ KEYS = {
     "fractions": "columns in each of which some value has a decimal point",
 }
 EVIDENCE = ("zero", "steady", "not_bytes", "fractions")  # keys that name columns which are in every row
-LISTS = ("actions", "fields", "header_has", "unknown_sizes", "suffixes", *EVIDENCE)
+LISTS = ("actions", "fields", "header_has", "hosts", "unknown_sizes", "suffixes", *EVIDENCE)
 
 
 @dataclass(frozen=True)
@@ -224,6 +226,8 @@ def load(path: Path) -> Dialect:
     try:
         for _, kind in fields:
             re.compile(KINDS.get(kind, kind))
+        if odd := [form for form in entries.get("hosts", ()) if re.compile(form).groups != 1]:
+            raise ValueError(f"hosts holds {odd[0]!r}; expected one group")
         block_bytes = check_whole("block_size", entries.get("block_size", 4096), 1, LARGEST_BLOCK)
         table = Table(
             names=tuple(name for name, _ in fields),
@@ -236,6 +240,7 @@ def load(path: Path) -> Dialect:
             example=str(entries["example"]).splitlines()[0],
             usual="operations" not in entries,
             unknown_sizes=tuple(map(str, entries.get("unknown_sizes", ()))),
+            hosts=tuple(entries.get("hosts", ())),
         ).changed(**{key: entries[key] for key in OPTIONS if key in entries})
     except (ParameterError, re.error, ValueError) as error:
         raise InputError(str(error), path=path) from error

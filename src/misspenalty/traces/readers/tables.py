@@ -10,6 +10,7 @@ import functools
 from misspenalty.errors import InputError, ParameterError, check_choice
 from misspenalty.traces.compression import open_stream, read_some
 from misspenalty.traces.dialects import dialects
+from misspenalty.traces.doubts import mixed_hosts
 from misspenalty.traces.layout import resolve
 from misspenalty.traces.lines import batches, with_newlines, without_mark
 from misspenalty.traces.reader import Format, register
@@ -44,9 +45,8 @@ def read(path, block_bytes, table=Table(), actions=(), action=None, **options): 
         if options.get(name) is not None:
             why = "next to a pattern (skip=… leaves out lines)" if table.pattern else "without a pattern (pattern=…)"
             raise ParameterError(f"{name} would have no effect {why}; leave out --{name} ({name}=…)")
-    with open_stream(path) as stream:
-        head = read_some(stream, HEAD, path)
-    form = resolve(table, with_newlines(without_mark(head, path)), path)
+    head = _head(path)
+    form = resolve(table, head, path)
     rows = Rows(form.table, block_bytes, path, action or next(iter(actions), None))
     seen = collections.Counter()
     check_lifetimes(form.table, form.roles, path)
@@ -61,7 +61,15 @@ def read(path, block_bytes, table=Table(), actions=(), action=None, **options): 
     used = {place for places in form.roles.values() for place in places}
     unused = [name for place, name in enumerate(form.names) if place not in used and name not in form.ignored]
     lives = [f"times to live ({name}) ignored" for name in unused if name.lower() in TIMES_TO_LIVE]
-    return rows.reading(columns, form.ignored, (*form.notes, *lives, *rows.notes(columns)))
+    hosts = [note] if (note := mixed_hosts(table, head)) else []
+    return rows.reading(columns, form.ignored, (*form.notes, *hosts, *lives, *rows.notes(columns)))
+
+
+def _head(path):
+    """Return the beginning of a file, with lines ending in newlines."""
+    with open_stream(path) as stream:
+        head = read_some(stream, HEAD, path)
+    return with_newlines(without_mark(head, path))
 
 
 def _requests(path, form, rows, seen):
@@ -106,6 +114,7 @@ def format_of(dialect):
         actions=dialect.actions,
         source=dialect.source,
         example=dialect.example,
+        doubt=(lambda path: mixed_hosts(dialect.table, _head(path))) if dialect.table.hosts else None,
     )
 
 
