@@ -166,6 +166,15 @@ def test_the_first_of_whole_times_tells_their_unit(tmp_path, first, unit):
     assert (read.unit, read.time.tolist()) == (unit, [0, {"s": 1_000_000_000, "ms": 1_000_000}[unit]])
 
 
+@pytest.mark.parametrize(
+    ("first", "options", "noted"),
+    [(1_700_000_000, {}, True), (1_700_000_000, {"unit": "s"}, False), (1_700_000_000_000, {}, False)],
+)
+def test_a_note_says_that_whole_times_are_taken_for_seconds(tmp_path, first, options, noted):
+    trace = open_trace(write(tmp_path, line(first), line(first + 1)), **options)
+    assert trace.reading.notes == ("times taken as s, as they seem to count from 1970 (--unit)",) * noted
+
+
 def test_seconds_and_a_given_size(tmp_path):
     path = write(tmp_path, line(0, 33, 1, [1, 2, 3]), line(1.5, 33, 1, [1, 2]))
     read = read_prompts(path, unit="s", block_tokens=16)

@@ -24,8 +24,10 @@ def read(path, block_bytes, block_tokens=None, unit=None):
     time = None if prompts.time is None else np.repeat(prompts.time, prompts.count)
     yield Requests(prompts.blocks, None, None, time)
     few = unit is None and prompts.unit == "ms" and 0 < 2 * prompts.fractions <= len(prompts)
-    note = f"times taken as ms, although {prompts.fractions:,} of {len(prompts):,} have a fraction (--unit)"
-    return Reading(time_unit=prompts.unit, prefixes=soundness(prompts), notes=(note,) if few else ())
+    notes = [f"times taken as ms, although {prompts.fractions:,} of {len(prompts):,} have a fraction (--unit)"] * few
+    if unit is None and prompts.unit == "s" and 2 * prompts.fractions <= len(prompts):
+        notes.append("times taken as s, as they seem to count from 1970 (--unit)")
+    return Reading(time_unit=prompts.unit, prefixes=soundness(prompts), notes=tuple(notes))
 
 
 def block_bytes_of(path, block_tokens=None, unit=None):
