@@ -20,6 +20,7 @@ ENDS = ("end", "end_lba", "end_sector", "end_offset", "last_lba", "end_block")  
 NUMBERED = ("block", "blockno", "blocknumber", "blkno")  # unpunctuated names of columns with block numbers or keys
 OF_OBJECTS = ("obj", "value", "response")  # beginnings of names of columns with sizes of objects
 LONGEST_IN_SECTORS = 1 << 16  # sectors; a larger size is in bytes
+STATUS = re.compile(r"[1-5]\d\d(\.0)?")
 THOUSANDS = re.compile(r"\d{1,3}(\.000)+")
 # contents that the name of an unused column may suggest: their roles, their name in messages, words that suggest them
 TELLING = (
@@ -31,9 +32,14 @@ TELLING = (
 )  # fmt: skip
 # words of names of columns that may name devices, and words that may stand next to these
 DEVICES = {"disk", "device", "dev", "drive", "volume", "vol", "lun", "unit", "ssd", "hdd", "osd", "vdisk", "vm", "host",
-           "server", "node", "machine", "instance", "image", "rbd", "target", "namespace"}  # fmt: skip
+           "server", "node", "machine", "instance", "image", "rbd", "target", "namespace", "file", "filename", "inode",
+           "container"}  # fmt: skip
 BESIDE = {"id", "no", "nr", "num", "number", "name", "index", "uuid", "logical", "physical", "virtual", "storage",
           "client", "guest", "major", "minor"}  # fmt: skip
+# words of names of columns that may complete a path, and words that may stand next to these
+HOSTS = {"host", "domain", "vhost", "site", "sitename", "authority", "server", "servername", "hostname"}
+QUERIES = {"query", "querystring", "args"}
+BESIDE_PATHS = {"http", "cs", "x", "s", "request", "req", "uri", "url", "virtual", "header", "name", "id", "string"}
 STEPS = ("action", "event", "act")  # names of columns that say what happens to a request
 BLKTRACE = set("QGMIDCRXUSPTFBA")  # actions of blktrace
 Columns = Sequence[Sequence[str]]
@@ -92,6 +98,18 @@ def _doubts(table: Table, names: Sequence[str], roles: Roles, columns: Columns) 
             yield (
                 f"column {name} may name devices, whose addresses would be mixed",
                 f"state it with --columns device={name} (columns=…), or leave it out with ignore={name}",
+            )
+        if place not in used and (column := _may_complete_paths(name, found, names, roles, columns)):
+            key = names[roles["block"][0]]
+            yield (
+                f"column {name} ({', '.join(sorted(found - {'', '-'})[:SHOWN])}) may be part of the address, and equal"
+                f" values of {key} would be one object",
+                f"state it with --columns {column} (columns=…), or leave it out with ignore={name}",
+            )
+        if place not in used and _may_hold_statuses(name, found, roles):
+            yield (
+                f"column {name} may hold the status of answers, of which those with 304 have no body",
+                f"state it with --columns status={name} (columns=…), or leave it out with ignore={name}",
             )
         for known, what, words in TELLING:
             if place not in used and not roles.keys() & set(known) and words & _words(name):
@@ -175,6 +193,24 @@ def _may_name_devices(name: str, names: Sequence[str], roles: Roles) -> bool:
     addresses = roles.keys() & {"offset", "sector"} or any(_is_neighbour(names[place]) for place in places)
     known = roles.keys() & {"device", SPACE}
     return bool(addresses and not known and words & DEVICES and words <= DEVICES | BESIDE)
+
+
+def _may_complete_paths(name: str, found: set[str], names: Sequence[str], roles: Roles, columns: Columns) -> str:
+    """Return the role that a column may have because it is the host, or the query, of keys that are paths, in the form
+    of the option ``columns``; empty if it may not."""
+    places, words = roles.get("block", ()), _words(name)
+    paths = len(places) == 1 and all(key.strip().startswith("/") for key in columns[places[0]])
+    if not paths or len(found) < 2 or not words <= HOSTS | QUERIES | BESIDE_PATHS:
+        return ""
+    if words & QUERIES and not any("?" in key for key in columns[places[0]]):
+        return f"key={names[places[0]]}+{name}"
+    return f"device={name}" if words & HOSTS and not words & QUERIES and not roles.keys() & {"device", SPACE} else ""
+
+
+def _may_hold_statuses(name: str, found: set[str], roles: Roles) -> bool:
+    """Return whether a column may hold the status of HTTP answers, some of which have no body."""
+    told = bool(_words(name) & {"status", "code"}) and "304" in found
+    return told and "status" not in roles and {"block", "size"} <= roles.keys() and all(map(STATUS.fullmatch, found))
 
 
 def _within_bytes(names: Sequence[str], roles: Roles) -> bool:

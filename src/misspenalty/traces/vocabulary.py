@@ -39,11 +39,12 @@ ROLES: dict[str, tuple[str, ...]] = {
                "tenant_id", "bucket", "bucket_name", "database", "db", "db_id", "keyspace", "cluster", "cluster_id",
                "shard", "shard_id", "topic", "cs_host", "cs_bucket", "pool", "datastore", "vol", "vol_id", "vdev",
                "block_device", "disk_num", "disk_no", "device_number", "device_no", "drive_id", "lun_id",
-               "namespace_id"),
+               "namespace_id", "table", "table_id", "table_name", "bucket_id", "relation", "relfilenode", "tablespace",
+               "tablespace_id", "space_id"),
     "time": ("time", "timestamp", "ts", "op_time", "datetime", "date", "arrival", "arrival_time", "relative_unix",
              "issue_time", "start_time", "request_time", "unix_time", "epoch", "elapsed", "elapsed_time", "time_offset",
              "relative_time", "rel_time", "event_time", "log_time", "time_stamp", "real_time"),
-    "status": ("sc_status",),
+    "status": ("sc_status", "http_status", "http_status_code"),
     "ttl": ("ttl", "time_to_live", "max_age"),
     "time_s": ("seconds",),
     "time_ms": (),
@@ -86,14 +87,16 @@ def meaning(name: str) -> tuple[str, str | int | None] | None:
 
     Examples
     --------
-    >>> meaning("Timestamp (ms)"), meaning("DiskNumber"), meaning("size_kb"), meaning("level")
-    (('time_ms', 'ms'), ('device', None), ('size', 1024), None)
+    >>> meaning("Timestamp (ms)"), meaning("timeMs"), meaning("DiskNumber"), meaning("size_kb"), meaning("level")
+    (('time_ms', 'ms'), ('time_ms', 'ms'), ('device', None), ('size', 1024), None)
     """
     if re.search(r"[{}\"=]|:\s*$", name):  # not a name
         return None
     plain = re.sub("[^a-z0-9/]+", "_", name.strip().lower().translate(MU)).strip("_").replace("_in_", "_")
     if plain in KNOWN:
         return KNOWN[plain], TIMES.get(KNOWN[plain])
+    if "_" not in plain:
+        plain = re.sub("(?<=[a-z])(?=[A-Z])", "_", name.strip()).lower()
     base, _, unit = plain.rpartition("_")
     role = KNOWN.get(base)
     if role == "time" and unit in UNITS_OF_TIME:
@@ -207,6 +210,8 @@ def assign(
         if len(both := [role for role in group if role in roles]) > 1:
             columns = [names[place] for role in both for place in roles[role]]
             remedy = f"leave one out, such as with --columns ignore={columns[-1]} (columns=…)"
+            if group is PLACES and both[0] == "block":
+                remedy += f"; if {columns[-1]} counts from the start of each {columns[0]}: space={columns[0]}"
             expected = f"one column of {', '.join(group)}"
             raise fault(f"columns {' and '.join(columns)} exclude each other", expected=expected, remedy=remedy)
     if not any(role in roles for role in PLACES):
