@@ -33,7 +33,7 @@ TELLING = (
 # words of names of columns that may name devices, and words that may stand next to these
 DEVICES = {"disk", "device", "dev", "drive", "volume", "vol", "lun", "unit", "ssd", "hdd", "osd", "vdisk", "vm", "host",
            "server", "node", "machine", "instance", "image", "rbd", "target", "namespace", "file", "filename", "inode",
-           "container"}  # fmt: skip
+           "container", "object", "blob"}  # fmt: skip
 BESIDE = {"id", "no", "nr", "num", "number", "name", "index", "uuid", "logical", "physical", "virtual", "storage",
           "client", "guest", "major", "minor"}  # fmt: skip
 # words of names of columns that may complete a path, and words that may stand next to these
