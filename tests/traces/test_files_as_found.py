@@ -267,7 +267,7 @@ def test_read_right(opened, content, options, format, ids, writes, times, sizes)
         ("- key: a\n- key: b\n", "has no header.*--columns"),
         ("vhost,url\na,/x\nb,/x\n", "column vhost .a, b. may be part of the address.*--columns device=vhost"),
         ("url,query\n/x,a=1\n/x,-\n/x,a=2\n", "column query .a=1, a=2. may be part.*--columns key=url.query"),
-        ("url,status,bytes\n/a,200,9\n/a,304,0\n", "column status may hold the status of ans.*--columns status=status"),
+        ("url,status,bytes\n/a,200,9\n/a,304,0\n", "column status may hold the status.*--columns status=status"),
         ("inode,block\n3,7\n4,7\n", "column inode may name devices.*--columns device=inode"),
         ("object_name,offset\n3,7\n4,7\n", "column object_name may name devices.*--columns device=object_name"),
         ("block_id,io_offset\n3,7\n", "exclude each other.*if io_offset counts from the start.*: space=block_id"),
