@@ -61,19 +61,30 @@ def _write(options):
             path=Path(options.root) / changed[0],
             remedy="`make reproduce` makes it again",
         )
-    deleted = crate.git_commit(options.root) and crate.git(options.root, "ls-files", "--deleted", "results")
-    if deleted:
-        name = deleted.splitlines()[0]
-        raise InputError(
-            "is missing, although git has it",
-            path=Path(options.root) / name,
-            remedy=f"`git checkout {name}` brings it back",
-        )
+    if crate.git_commit(options.root):
+        _check_results_in_git(options.root, outputs)
     version = crate.read_citation(options.root)["version"]
     path = Path(options.out) / f"misspenalty-results-{version}.zip"
     number = crate.write_archive(path, options.root)
     print(f"{path}: {number} files, {path.stat().st_size} bytes, sha256 {crate.file_digest(path)}")
     return 0
+
+
+def _check_results_in_git(root, outputs):
+    """Check that no result that git has is missing, and that no other file lies among the results."""
+    deleted = crate.git(root, "ls-files", "--deleted", "results")
+    if deleted:
+        name = deleted.splitlines()[0]
+        raise InputError(
+            "is missing, although git has it", path=Path(root) / name, remedy=f"`git checkout {name}` brings it back"
+        )
+    tracked = (crate.git(root, "ls-files", "-z", "results") or "").split("\0")
+    if stray := sorted({*crate.result_files(root)} - {*tracked, *outputs}):
+        raise InputError(
+            "is neither in git nor in the manifest of a run",
+            path=Path(root) / stray[0],
+            remedy="delete it, or `git add` it if it is a result",
+        )
 
 
 def _verify(options):

@@ -472,15 +472,22 @@ def test_the_commit_of_a_repository_around_the_checkout_is_not_taken_for_its_own
     assert own["revision"].startswith("swh:1:rev:") and own["directory"].startswith("swh:1:dir:")
 
 
-def test_a_result_that_git_has_may_not_be_missing(checkout, tmp_path, capsys):
-    (checkout / "results/mq/extra.csv").write_text("x\n1\n")  # a result that git does not have yet
+def test_git_has_every_result_and_no_result_of_git_is_missing(checkout, tmp_path, capsys):
     for arguments in (("init", "-q"), ("add", "--force", "results/claims.csv", TABLE)):
         subprocess.run(["git", "-C", str(checkout), *arguments], check=True, capture_output=True)
     identity = ("-c", "user.name=a", "-c", "user.email=a@example.org")
     subprocess.run(["git", "-C", str(checkout), *identity, "commit", "-q", "-m", "a"], check=True, capture_output=True)
     write = ["--root", str(checkout), "write", "--out", str(tmp_path / "out")]
-    (checkout / "results/mq/extra.csv").unlink()
     assert main(write) == 0
+    stray = checkout / "results/mq/é.csv"
+    stray.write_text("x\n1\n")
+    assert main(write) == 2
+    assert "é.csv: is neither in git nor in the manifest of a run; delete it" in capsys.readouterr().err
+    outputs = describe_files(["results/mq/é.csv"], checkout)
+    (checkout / "results/manifest.json").write_text(json.dumps({"inputs": {}, "outputs": outputs}))
+    assert main(write) == 0
+    stray.unlink()
+    (checkout / "results/manifest.json").unlink()
     (checkout / TABLE).unlink()
     assert main(write) == 2
     assert f"{TABLE}: is missing, although git has it; `git checkout {TABLE}` brings it back" in capsys.readouterr().err
