@@ -174,8 +174,10 @@ async function show(about, device, bytes) {
   typed.querySelector("code").textContent = command(about, device);
   const what = device ? "mean_us" : bytes ? "byte_hit_ratio" : "hit_ratio";
   const title = device ? `Mean response of a read, µs (${device})` : bytes ? "Byte hit ratio of reads" : "Hit ratio of reads";
-  // one legend for colour, marker and dashes: Vega-Lite merges legends whose encodings are declared alike
-  const policy = { field: "policy", type: "nominal", title: "Policy" };
+  // one legend for colour and marker: Vega-Lite does not merge those of a line and of its points
+  const policy = { field: "policy", type: "nominal", title: "Policy", legend: null };
+  const colour = { expr: "scale('color', datum.value)" };
+  const legend = { symbolFillColor: colour, symbolStrokeColor: colour };
   await vegaEmbed(".curve", {
     $schema: "https://vega.github.io/schema/vega-lite/v6.json",
     description: `${title} over cache size, one line per policy; the table below has the same numbers.`,
@@ -187,7 +189,7 @@ async function show(about, device, bytes) {
       x: { field: size, type: "quantitative", title: bytes ? "Cache (bytes)" : "Cache (blocks)", scale: { type: "log" } },
       y: { field: what, type: "quantitative", title, axis: device ? {} : { format: "%" } },
       color: policy,
-      shape: policy,
+      shape: { ...policy, legend },
       strokeDash: policy,
       tooltip: ["policy", size, "misses", { field: what, format: device ? ",.1f" : ".3%" }].map((one) => (typeof one === "string" ? { field: one } : one)),
     },
