@@ -19,6 +19,8 @@ endif
 check = $(if $(filter $(1),$(MAKECMDGOALS)),$(if $(shell v='$($(2))'; { $(3); } 2>/dev/null && echo yes),,$(error $(2)=$($(2)): $(4))))
 SWITCH = case "$$v" in ""|yes|1|true|no|0|false) ;; *) exit 1;; esac
 IS_PORT = [ "$$v" -ge 0 ] && [ "$$v" -le 65535 ]
+FREE = $(PYTHON) -c 'import socket; s = socket.socket(); s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1); s.bind(("127.0.0.1", $(1)))' \
+  2>/dev/null || { echo "Port $(1) is taken: $(2)=$$(($(1) + 1))"; exit 1; }
 on = $(filter yes 1 true,$(1))
 $(call check,reproduce supplement smoke site report verify,CORES,[ "$$v" = all ] || [ "$$v" -ge 1 ],give all or a number of cores: 1 or more)
 $(call check,reproduce supplement report verify,OFFLINE,$(SWITCH),give yes (fetch nothing) or no)
@@ -160,8 +162,7 @@ bench-large: build $(VENV)/.test  ## measure time and memory of compiling, repla
 LAB_PORT ?= 8888
 $(call check,lab,LAB_PORT,$(IS_PORT),give the number of a port: at most 65535)
 lab: build $(VENV)/.lab  ## start JupyterLab with the notebooks on http://127.0.0.1:8888 (LAB_PORT=…); running a notebook changes no file
-	@$(BIN)/python -c 'import socket; socket.socket().bind(("127.0.0.1", $(LAB_PORT)))' 2>/dev/null || \
-	  { echo "Port $(LAB_PORT) is taken: make lab LAB_PORT=$$(($(LAB_PORT) + 1))"; exit 1; }
+	@$(call FREE,$(LAB_PORT),make lab LAB_PORT)
 	$(BIN)/jupyter lab --config=tools/lab/jupyter_server_config.py --ip=127.0.0.1 --port=$(LAB_PORT) --ServerApp.port_retries=0 \
 	  --notebook-dir=. --LabApp.default_url=/lab/tree/notebooks/00-start-here.ipynb \
 	  $$([ "$$(id -u)" != 0 ] || echo --allow-root --no-browser)
@@ -189,6 +190,7 @@ PORT ?= 8000
 $(call check,site-serve,PORT,$(IS_PORT),give the number of a port: at most 65535)
 site-serve:  ## serve the site on http://127.0.0.1:8000 (PORT=…)
 	@test -f results/site/index.html || { echo "There is no site yet: make site"; exit 1; }
+	@$(call FREE,$(PORT),make site-serve PORT)
 	$(PYTHON) -m http.server --bind 127.0.0.1 --directory results/site $(PORT)
 
 archive: build  ## pack the results with checksums of all files (RO-Crate), in build/archive/misspenalty-results-<version>.zip

@@ -125,6 +125,7 @@ def traces(page, tmp_path_factory):
 def test_the_page_runs_by_itself_on_opening(page):
     assert "replays of" in status(page)
     assert page.locator("table.results tbody tr").count() == 24 and page.locator(".curve svg").count() == 1
+    assert page.locator(".curve svg").get_by_text("Policy", exact=True).count() == 1  # one legend
     first = page.locator("table.results tbody tr").first.inner_text().split("\t")
     trace = misspenalty.open_trace(ROOT / "tests" / "data" / "tpcc_small.parquet")
     native = simulate(trace, "arc", "1%")
