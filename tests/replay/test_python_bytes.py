@@ -368,7 +368,7 @@ def test_classes_that_are_no_policies_for_bytes_are_reported(cls, message):
             r"Cheat: access\(1, 4096\) returned True at the first reference to block 1",
         ),
         (lambda: penalty(OBJECTS, Lru, 2, "1ms"), r"policy Lru has access\(block, size\), but objects are counted"),
-        (lambda: simulate(WRITTEN, Gdsf, "30B", writes="refresh"), r"no `__contains__`, .* __contains__\(object\)"),
+        (lambda: simulate(WRITTEN, Gdsf, "30B", writes="refresh"), r"no `__contains__`, .* __contains__\(block\)"),
         (
             lambda: simulate(OBJECTS, Lru, "30B", size_changes="keep"),
             "size_changes is 'keep', which does not apply to Lru: a",

@@ -15,6 +15,7 @@ told the size, and its constructor takes the number of blocks.
 import copy
 import importlib.util
 import inspect
+import itertools
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator
@@ -72,7 +73,7 @@ class Adapter:
         if refresh is not None and not hasattr(self.policy, "__contains__"):
             raise ParameterError(
                 f"policy {self.name} has no `__contains__`, which writes='refresh' needs; give the class a method"
-                f" __contains__({self.ITEM}), or choose another rule for writes"
+                " __contains__(block), or choose another rule for writes"
             )
         for number, request in enumerate(requests):
             refreshes = refresh is not None and refresh[number]
@@ -82,6 +83,13 @@ class Adapter:
                 found = self._outcome(request, refreshes)
                 self.misses += not found
                 yield found
+
+    @staticmethod
+    def _noted(outcomes: Iterable[bool | None], hit: np.ndarray, refresh: np.ndarray | None) -> np.ndarray:
+        """Set ``hit[i]`` to whether outcome i is a hit; return which requests accessed the policy."""
+        found = list(outcomes)
+        hit[:] = np.array(found, bool)  # None becomes False
+        return np.ones(len(found), bool) if refresh is None else np.array([each is not None for each in found], bool)
 
     def access(self, number: int) -> bool:
         """Reference the block of this id; return whether it was in the cache."""
@@ -158,6 +166,8 @@ class Adapter:
 
     def _ask(self, method: str, arguments: tuple[int, ...]) -> Any:
         try:
+            if len(arguments) == 1:  # without unpacking, calls are faster
+                return getattr(self.policy, method)(arguments[0])
             return getattr(self.policy, method)(*arguments)
         except ParameterError:
             raise
@@ -230,23 +240,27 @@ class PythonPolicy(Adapter):
             count of evictions is not a whole number of at least 0; or `refresh` is given and the policy has no
             ``__contains__``.
         """
-        accessed = np.ones(len(ids), bool)
         before = self.evictions
-        requests = ((block, *self.told) for block in self.address[ids].tolist())
-        for number, found in enumerate(self._outcomes(requests, refresh)):
-            hit[number] = bool(found)
-            if found is None:
-                accessed[number] = False
-            if counted is not None:
-                after = self.evictions
-                self.counted_evictions += after - before if counted[number] else 0
-                before = after
+        requests = zip(self.address[ids].tolist(), *map(itertools.repeat, self.told), strict=False)
+        outcomes = self._outcomes(requests, refresh)
+        if counted is not None:
+            outcomes = self._evicting(outcomes, counted)
+        accessed = self._noted(outcomes, hit[: len(ids)], refresh)
         if counted is None:
             self.counted_evictions += self.evictions - before
         self.requests += len(ids)
         self._check(np.ascontiguousarray(ids[accessed]), hit[: len(ids)][accessed])
         marked = hit[: len(ids)] if counted is None else hit[: len(ids)] & counted
         return int(np.count_nonzero(marked))
+
+    def _evicting(self, outcomes: Iterable[bool | None], counted: np.ndarray) -> Iterator[bool | None]:
+        """Yield the outcomes, and add the evictions of the counted references to `counted_evictions`."""
+        before = self.evictions
+        for found, counts in zip(outcomes, counted.tolist(), strict=True):
+            after = self.evictions
+            self.counted_evictions += after - before if counts else 0
+            before = after
+            yield found
 
 
 def construct(

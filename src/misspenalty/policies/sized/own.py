@@ -109,9 +109,7 @@ class PythonBytes(Adapter):
         `hit`, `refresh` and errors are those of `PythonPolicy.replay`.
         """
         requests = zip(self.address[ids].tolist(), sizes.tolist(), strict=True)
-        outcomes = list(self._outcomes(requests, refresh))
-        hit[: len(ids)] = list(map(bool, outcomes))
-        accessed = np.array([each is not None for each in outcomes], bool)
+        accessed = self._noted(self._outcomes(requests, refresh), hit[: len(ids)], refresh)
         ids, sizes, hit = ids[accessed], sizes[accessed], hit[: len(ids)][accessed]
         self.asked[ids] = sizes
         self.too_large += int(np.count_nonzero((sizes > self.capacity) & (hit == 0)))
