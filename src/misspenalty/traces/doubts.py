@@ -32,13 +32,16 @@ TELLING = (
 )  # fmt: skip
 # words of names of columns that may name devices, and words that may stand next to these
 DEVICES = {"disk", "device", "dev", "drive", "volume", "vol", "lun", "unit", "ssd", "hdd", "osd", "vdisk", "vm", "host",
-           "server", "node", "machine", "instance", "image", "rbd", "target", "namespace", "file", "filename", "inode",
-           "container", "object", "blob"}  # fmt: skip
+           "server", "node", "machine", "instance", "image", "rbd", "target", "namespace"}  # fmt: skip
+HOLDERS = {"file", "filename", "inode", "container", "object", "blob"}  # the same for what has addresses of its own
+OF_DISKS = ("lpn", "lpa")  # names of columns with addresses of whole disks
 BESIDE = {"id", "no", "nr", "num", "number", "name", "index", "uuid", "logical", "physical", "virtual", "storage",
           "client", "guest", "major", "minor"}  # fmt: skip
 # words of names of columns that may complete a path, and words that may stand next to these
 HOSTS = {"host", "domain", "vhost", "site", "sitename", "authority", "server", "servername", "hostname"}
 QUERIES = {"query", "querystring", "args"}
+STATUSES = {"status", "code", "response"}  # words of names of columns that may hold the status of answers
+BESIDE_STATUSES = {"http", "sc", "resp", "return", "result", "reply", "server", "origin", "edge"}
 BESIDE_PATHS = {"http", "cs", "x", "s", "request", "req", "uri", "url", "virtual", "header", "name", "id", "string"}
 STEPS = ("action", "event", "act")  # names of columns that say what happens to a request
 BLKTRACE = set("QGMIDCRXUSPTFBA")  # actions of blktrace
@@ -192,25 +195,29 @@ def _may_name_devices(name: str, names: Sequence[str], roles: Roles) -> bool:
     words, places = _words(name), roles.get("block", ())
     addresses = roles.keys() & {"offset", "sector"} or any(_is_neighbour(names[place]) for place in places)
     known = roles.keys() & {"device", SPACE}
-    return bool(addresses and not known and words & DEVICES and words <= DEVICES | BESIDE)
+    whole = "sector" in roles or any(names[place].strip().lower() in OF_DISKS for place in places)
+    telling = DEVICES if whole else DEVICES | HOLDERS
+    return bool(addresses and not known and words & telling and words <= telling | BESIDE)
 
 
 def _may_complete_paths(name: str, found: set[str], names: Sequence[str], roles: Roles, columns: Columns) -> str:
     """Return the role that a column may have because it is the host, or the query, of keys that are paths, in the form
     of the option ``columns``; empty if it may not."""
     places, words = roles.get("block", ()), _words(name)
-    paths = len(places) == 1 and all(key.strip().startswith("/") for key in columns[places[0]])
+    paths = places and all(key.strip().startswith("/") for key in columns[places[0]])
     if not paths or len(found) < 2 or not words <= HOSTS | QUERIES | BESIDE_PATHS:
         return ""
-    if words & QUERIES and not any("?" in key for key in columns[places[0]]):
+    if len(places) == 1 and words & QUERIES and not any("?" in key for key in columns[places[0]]):
         return f"key={names[places[0]]}+{name}"
     return f"device={name}" if words & HOSTS and not words & QUERIES and not roles.keys() & {"device", SPACE} else ""
 
 
 def _may_hold_statuses(name: str, found: set[str], roles: Roles) -> bool:
     """Return whether a column may hold the status of HTTP answers, some of which have no body."""
-    told = bool(_words(name) & {"status", "code"}) and "304" in found
-    return told and "status" not in roles and {"block", "size"} <= roles.keys() and all(map(STATUS.fullmatch, found))
+    words = _words(name)
+    told = words & STATUSES and words <= STATUSES | BESIDE_STATUSES and found & {"304", "304.0"}
+    known = "status" in roles or not {"block", "size"} <= roles.keys()
+    return bool(told) and not known and all(map(STATUS.fullmatch, found))
 
 
 def _within_bytes(names: Sequence[str], roles: Roles) -> bool:
