@@ -13,6 +13,7 @@ from unittest import mock
 import pandas as pd
 import yaml
 
+from misspenalty_studies.common.claims import ledger
 from misspenalty_studies.common.site import pages
 
 ROOT = Path(__file__).parents[2]
@@ -99,9 +100,10 @@ def checkout(folder):
 
 @functools.cache
 def stand_ins():
-    """Return faster replacements for slow steps: commit, sources and scripts are the same for all sites, and a chart is
-    drawn only once for the same figure and table."""
+    """Return faster replacements for slow steps: commit, sources, scripts and the other studies' ledgers are the same
+    for all sites, and a chart is drawn only once for the same figure and table."""
     sources = functools.cache(lambda folders, make=pages.Sources: make(dict(folders)))
+    entries, others = ledger._entries, functools.cache(ledger._entries)
     draw, drawn = pages._Site._chart, {}
 
     def chart(site, key):
@@ -119,6 +121,7 @@ def stand_ins():
         (pages, "commit_of", lambda root: "0" * 40),
         (pages, "Sources", lambda folders: sources(tuple(folders.items()))),
         (pages.vl_convert, "javascript_bundle", lambda: ""),
+        (ledger, "_entries", lambda path: (entries if path.parent.name == STUDY else others)(path)),
         (pages._Site, "_chart", chart),
     )
 
