@@ -8,7 +8,7 @@ read from `results/vlog/what_if.csv`. For a device with only a time, this time r
 year's disk for updates in place; for eager writing, it is multiplied by the ratio of the two locate times on that disk.
 """
 
-from functools import cache
+from functools import cache, partial
 
 import pandas as pd
 
@@ -52,12 +52,12 @@ class Conclusion:
         self.archived = table2.set_index("platform")["speedup"].to_dict()
         self.cases = (f"{self.workload.utilisation:.0%} of the blocks live".replace("%", " %"),)
         self.simulated = cache(self._simulated)
+        self.disk = cache(partial(disks.load, kind="disk"))  # the layout of a large one takes most of the job's time
 
     def _simulated(self, drive, factor, **changes):
         """Simulate both systems on a slice of a drive, with all host times multiplied by `factor`; return ms by
         component for each."""
-        kind = disks.load(drive, "disk").replace({"cache.write_behind": False})
-        kind = cut(kind, CYLINDERS, **changes)
+        kind = cut(self.disk(drive), CYLINDERS, write_behind=False, **changes)
         platform = Platform(drive, self.host.scaled(factor), kind, drive, CYLINDERS)
         return {system: random_updates(platform, system, self.workload) for system in SYSTEMS}
 
@@ -109,7 +109,7 @@ class Conclusion:
             ``in_place_us, virtual_log_us, speedup``.
         """
         drive = machines.devices[year]["disk"].drive
-        seek = disks.load(drive, "disk").mechanics.seek(1) / 1e6
+        seek = self.disk(drive).mechanics.seek(1) / 1e6
         factor, rows = 1 / machines.faster(STUDY, machines.eras[year]), []
         for rpm in ROTATION:
             for seeks in SEEKS:
