@@ -169,10 +169,7 @@ def _options_of_formats():
 
 def add_policy_options(command):
     """Add the options for policies, their parameters, and the references that are not counted."""
-    help_ = (
-        "policies (see 'misspenalty policies') or classes of your own, ./mine.py:Mine, with access(block) or, for sizes"
-        " in bytes, access(block, size) (default: lru)"
-    )
+    help_ = "policies (see 'misspenalty policies') or classes of your own, ./mine.py:Mine (default: lru)"
     command.add_argument("--policy", metavar="A,B,…", action=Joined, default="lru", help=help_)
     help_ = "a parameter, for the policies that have it; repeatable"
     command.add_argument("--set", metavar="NAME=VALUE", action="append", default=[], help=help_)
