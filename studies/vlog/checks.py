@@ -42,7 +42,7 @@ def _fig1(table):
         )  # fmt: skip
         apart = (part["track_model_us"] / part["simulated_us"] - 1).max()
         yield (
-            "Figure 1", drive, "on a full disk, switching heads is faster than the single-track model says",
+            "Figure 1", drive, "on a full disk, switching heads beats the single-track model",
             f"the single-track model up to {100 * apart:.0f} % above the simulation", apart > 0,
         )  # fmt: skip
 
@@ -107,7 +107,7 @@ def _fig8(part):
     in_place = part[(part["file_system"] == "ufs") & (part["disk"] == "regular")].sort_values("utilisation_pct")
     rise = in_place["latency_ms"].iloc[-1] / in_place["latency_ms"].iloc[0] - 1
     yield (
-        "Figure 8", "updates in place take slightly longer in a larger file", f"{100 * rise:+.1f} % over the range",
+        "Figure 8", "UFS in place slows slightly as the file grows", f"{100 * rise:+.1f} % over the range",
         0 < rise < SLIGHTLY,
     )  # fmt: skip
 
