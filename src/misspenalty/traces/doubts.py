@@ -72,60 +72,62 @@ def _doubts(table: Table, names: Sequence[str], roles: Roles, columns: Columns) 
     used |= {place for place, name in enumerate(names) if left_out(name, place, table)}
     for place, name in enumerate(names):
         found = {value.strip() for value in columns[place]}
-        if place not in used and found and all(value.lower() in WORDS for value in found):
+        if place in used:
+            if table.separator == ";" and found and all(map(THOUSANDS.fullmatch, found)):
+                yield (
+                    f"column {name} ({', '.join(sorted(found)[:SHOWN])}) may use points as thousands separators",
+                    "write whole numbers, without separators",
+                )
+            continue
+        if found and all(value.lower() in WORDS for value in found):
             yield (
                 f"column {name} holds operations ({', '.join(sorted(found)[:SHOWN])})",
                 f"state it with --columns op={name} (columns=…), or leave it out with ignore={name}",
             )
-        if place not in used and name.strip().lower() in FLAGS and found and found <= {"0", "1"}:
+        if name.strip().lower() in FLAGS and found and found <= {"0", "1"}:
             yield (
                 f"column {name} ({', '.join(sorted(found))}) may say which requests are writes",
                 f"state it with --columns write={name} or read={name} (columns=…), or leave it out with ignore={name}",
             )
-        if place not in used and name.strip().lower() in STEPS and len(found) > 1 and found <= BLKTRACE:
+        if name.strip().lower() in STEPS and len(found) > 1 and found <= BLKTRACE:
             yield (
                 f"column {name} ({', '.join(sorted(found)[:SHOWN])}) names several steps of each request",
                 f"keep the rows of one step, or count all rows: --columns ignore={name} (columns=…)",
             )
-        if place not in used and (unit := UNREAD.fullmatch(name.strip())):
+        if unit := UNREAD.fullmatch(name.strip()):
             yield (
                 f"column {name} holds times in a unit that is not read ({unit[1]})",
                 f"convert it to seconds or a smaller unit, or leave it out: --columns ignore={name} (columns=…)",
             )
-        if place not in used and name.strip().lower() in ENDS and not roles.keys() & {"size", "sectors", "count"}:
+        if name.strip().lower() in ENDS and not roles.keys() & {"size", "sectors", "count"}:
             yield (
                 f"column {name} may say where a request ends, and no column says how long it is",
                 f"replace it with a length (size, sectors, count), or omit it: --columns ignore={name} (columns=…)",
             )
-        if place not in used and _may_name_devices(name, names, roles):
+        if _may_name_devices(name, names, roles):
             yield (
                 f"column {name} may name devices, whose addresses would be mixed",
                 f"state it with --columns device={name} (columns=…), or leave it out with ignore={name}",
             )
-        if place not in used and (column := _may_complete_paths(name, found, names, roles, columns)):
+        if column := _may_complete_paths(name, found, names, roles, columns):
             key = names[roles["block"][0]]
             yield (
                 f"column {name} ({', '.join(sorted(found - {'', '-'})[:SHOWN])}) may be part of the address, and equal"
                 f" values of {key} would be one object",
                 f"state it with --columns {column} (columns=…), or leave it out with ignore={name}",
             )
-        if place not in used and _may_hold_statuses(name, found, roles):
+        if _may_hold_statuses(name, found, roles):
             yield (
                 f"column {name} may hold the status of answers, of which those with 304 have no body",
                 f"state it with --columns status={name} (columns=…), or leave it out with ignore={name}",
             )
         for known, what, words in TELLING:
-            if place not in used and not roles.keys() & set(known) and words & _words(name):
+            if not roles.keys() & set(known) and words & _words(name):
                 role = known[0]
                 yield (
                     f"column {name} may hold {what}s, and no column was recognised as the {what}",
                     f"state it with --columns {role}={name} (columns=…), or leave it out with ignore={name}",
                 )
-        if place in used and table.separator == ";" and found and all(map(THOUSANDS.fullmatch, found)):
-            yield (
-                f"column {name} ({', '.join(sorted(found)[:SHOWN])}) may use points as thousands separators",
-                "write whole numbers, without separators",
-            )
     key = names[roles["block"][0]] if "block" in roles else ""
     if "count" in roles and key and not _is_neighbour(key) and "count" not in table.columns:
         name = names[roles["count"][0]]

@@ -319,7 +319,7 @@ def find_format(path: Path | None, name: str | None = None, options: Iterable[st
     with open_stream(path) as stream:
         head = read_some(stream, 4096, path)
         if not any(byte in head for byte in b"\0\n\r"):  # a long line of text
-            head += read_some(stream, LONGEST_LINE, path)
+            head += read_some(stream, LONGEST_FIRST_LINE, path)
     other = foreign.packed(head)
     if other and any(each.sniff("", head) for each in ([form] if form else known.values())):
         other = None  # a format of an installed package reads it
@@ -432,7 +432,7 @@ def _complaint(path, name, head, known):
 
 
 DESCRIBING = {"columns", "pattern"}  # options that make any file a table
-LONGEST_LINE = 1 << 16  # bytes of a first line of text
+LONGEST_FIRST_LINE = 1 << 16  # bytes of a first line of text by which a format is recognised
 PARQUET = b"PAR1"  # first and last bytes of a Parquet file
 # Input of `disk replay`. The parts are mutually exclusive, so that blank lines cause no backtracking.
 DRIVE_REQUESTS = rb"(?:(?:#.*)?[ \t\r]*\n)*[RWrw][ \t]+[A-Za-z]\S*(?:[ \t]+\d+){2}(?:[ \t]+[\d.]+){2}[ \t\r]*\n"
