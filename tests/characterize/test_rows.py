@@ -1,4 +1,4 @@
-"""A table of traces is read; a message about an error names its line, row and column as far as they are known."""
+"""A table of traces is read; an error message names the line, row and column where they are known."""
 
 import pytest
 

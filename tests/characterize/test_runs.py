@@ -1,4 +1,4 @@
-"""The trace of a row is fetched, selected, replayed and drawn on a page, with the results that the library gives."""
+"""The trace of a row is fetched, selected, replayed and drawn on a page, with the library's results."""
 
 import functools
 import hashlib
@@ -93,7 +93,7 @@ def prompts():
 
 
 @pytest.mark.parametrize("name", ["made", "prompts"])
-def test_no_label_lies_on_another_and_no_legend_on_a_line(name, request):
+def test_no_label_overlaps_another_and_no_legend_a_line(name, request):
     tables = request.getfixturevalue(name)
     profile = [tables[each] for each in ("over_time", "request_sizes", "runs", "reuse", "frequency")]
     drawn = [figures.profile(*profile, 8192), figures.curves(tables["curves"]), figures.penalty(tables["penalty"])]
@@ -103,7 +103,7 @@ def test_no_label_lies_on_another_and_no_legend_on_a_line(name, request):
 
 
 def test_curves_in_colour_look_different():
-    best = ["clock", "fifo", "gdsf", "lhd", "sieve"]  # they have no style of their own
+    best = ["clock", "fifo", "gdsf", "lhd", "sieve"]  # no style is assigned to these
     table = pd.DataFrame(
         {"policy": [*best, "random"], "offline": False, "cache_bytes": 4096, "hit_ratio": [0.5] * 5 + [0]}
     )

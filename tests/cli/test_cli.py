@@ -1,4 +1,4 @@
-"""The command line, run as a user runs it, gives the library's results and clear errors."""
+"""The command line, run as a user runs it, prints the library's results and clear errors."""
 
 import json
 import subprocess
@@ -324,7 +324,7 @@ def test_the_help_of_every_command_fits_a_screen(monkeypatch):
 
 
 def test_the_help_states_every_default():
-    """A switch that is off and an option that may be left out have no value to state."""
+    """Switches that are off and options that default to nothing have no default to state."""
     options = [
         (*path, option.option_strings[0], option.help)
         for path, command in commands(parser())

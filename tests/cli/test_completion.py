@@ -59,7 +59,7 @@ def test_fish_knows_what_each_command_takes(capsys):
 
 
 def test_every_command_has_examples():
-    """Commands that only contain others need no examples."""
+    """Commands that only group other commands need no examples."""
     tree = dict(commands(parser()))
     leaves = [path for path in tree if path and not any(other[: len(path)] == path and other != path for other in tree)]
     assert [path for path in leaves if not (tree[path].epilog or "").startswith("examples:")] == []

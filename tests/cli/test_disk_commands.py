@@ -1,4 +1,4 @@
-"""``misspenalty disk`` gives the library's results, and refuses wrong arguments, requests and descriptions."""
+"""``misspenalty disk`` prints the library's results, and refuses wrong arguments, requests and descriptions."""
 
 import gzip
 import json
@@ -226,7 +226,7 @@ def like(tmp_path, base, **changes):
 
 
 @pytest.mark.parametrize("base, key", [("hp97560", "mechanics.rmp"), ("hp97560", "name.x"), ("dc_p3700", "mechanics")])
-def test_a_source_of_nothing_that_the_drive_can_have_is_refused(tmp_path, base, key):
+def test_a_source_of_a_value_that_the_drive_cannot_have_is_refused(tmp_path, base, key):
     own = {"status": "stated", "source": "a data sheet"}
     with pytest.raises(
         InputError, match=rf"mine\.yaml: sources: a drive of kind \w+ has no '{key}'.*; expected one of"
@@ -235,7 +235,7 @@ def test_a_source_of_nothing_that_the_drive_can_have_is_refused(tmp_path, base, 
 
 
 def test_a_source_replaces_the_whole_source_of_the_drive_that_is_like_it(tmp_path):
-    """The value is no longer derived by a decision, so it stays when values are read as DiskSim does."""
+    """The new source names no decision, so the value stays when the description is read as DiskSim reads it."""
     own = {"status": "measured", "source": "our bench"}
     kind = like(tmp_path, "ibm18es", mechanics={"head_switch_ms": 2.5}, sources={"mechanics.head_switch_ms": own})
     assert disks.load("ibm18es").source("mechanics.head_switch_ms")["decision"] == "head_switch"
@@ -249,8 +249,8 @@ FORMULA = {"short_ms": 1, "short_sqrt_ms": 0.5, "long_from": 100, "long_ms": 4, 
 @pytest.mark.parametrize(
     ("base", "seek", "times"),
     [
-        ("hp97560", {"table_ms": [[1, 2], [1961, 20]]}, {1: 2_000_000, 981: 11_000_000}),  # half of 18 ms more
-        ("hp97560", {"short_ms": 4.24}, {1: 4_640_000, 1000: 16_000_000}),  # 1 ms more if short; 8 + 0.008 ms each
+        ("hp97560", {"table_ms": [[1, 2], [1961, 20]]}, {1: 2_000_000, 981: 11_000_000}),  # 2 ms and half of 18 ms
+        ("hp97560", {"short_ms": 4.24}, {1: 4_640_000, 1000: 16_000_000}),  # short seeks take 1 ms more, long ones none
         ("cheetah9lp", FORMULA, {4: 2_000_000, 1000: 5_000_000}),
     ],
 )

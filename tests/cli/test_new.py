@@ -31,13 +31,13 @@ def installed(tmp_path_factory):
     return folder / "mine", folder / "site"
 
 
-def test_its_tests_pass(installed):
+def test_the_tests_of_the_new_package_pass(installed):
     package, site = installed
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests"]
     assert "29 passed" in run(*command, folder=package, found=[site]).stdout
 
 
-def test_it_is_a_policy_like_the_others(installed):
+def test_the_new_policy_works_like_the_others(installed):
     """The template's FIFO with a second chance must miss as often as the package's CLOCK with one bit."""
     program = (
         "import sys, misspenalty\n"

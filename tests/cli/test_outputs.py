@@ -1,4 +1,4 @@
-"""A full disk gives one line on standard error and no half-written file; closed pipes and odd names do no harm."""
+"""A full disk causes one line on standard error and no half-written file; closed pipes and odd names do no harm."""
 
 import csv
 import errno
@@ -258,7 +258,7 @@ def test_a_closed_standard_error_hides_messages_and_nothing_else(trace, tmp_path
 @pytest.mark.parametrize("sink", ["/dev/full", "a closed pipe"])
 @pytest.mark.parametrize("size, status, out", [("2", 0, b"policy,"), ("no", 2, b""), ("2 --sizes 3", 2, b"")])
 def test_notices_that_nobody_can_read_cost_neither_the_output_nor_the_status(tmp_path, sink, size, status, out):
-    table = tmp_path / "x.csv"  # its times give a notice before the results
+    table = tmp_path / "x.csv"  # a notice about its times precedes the results
     table.write_text("time,block\n0.25,1\n0.5,2\n")
     if sink == "/dev/full":
         errors = os.open(sink, os.O_WRONLY)
@@ -306,7 +306,7 @@ def test_python_without_docstrings_and_assertions(trace):
     ],
 )
 def test_an_output_never_replaces_an_input(tmp_path, capsys, arguments, link):
-    """An input is not replaced even if the output names it in another way."""
+    """An input is not replaced even if the output is another path to the same file."""
     trace, other, output = tmp_path / "x.png", tmp_path / "other.spc", tmp_path / "y.png"
     trace.write_text(TRACE)
     other.write_text(TRACE)

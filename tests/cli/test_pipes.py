@@ -197,7 +197,7 @@ def test_numbers_are_digits_alone(capsys, tmp_path, options):
     assert (status, out) == (2, "") and "1_0" in err
 
 
-def test_requests_of_a_drive_are_told_from_a_trace(capsys, tmp_path):
+def test_requests_of_a_drive_are_distinguished_from_a_trace(capsys, tmp_path):
     path = tmp_path / "requests.txt"
     path.write_text("# measured\nR miss 1000 8 14000.5 0\nW write 52000 16 9000 250\n")
     status, _, err = told(capsys, "trace", "info", path)
@@ -312,7 +312,7 @@ def test_requests_without_an_end_of_line_are_refused_at_once(path, said):
 
 
 @pytest.mark.parametrize("name", ["-1.csv", "-x.spc", "-.5", "-1=2.csv"])
-def test_a_file_that_begins_with_a_dash_is_told_from_a_number(capsys, tmp_path, monkeypatch, name):
+def test_a_file_that_begins_with_a_dash_is_distinguished_from_a_number(capsys, tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
     (tmp_path / name).write_bytes(SPC)
     with pytest.raises(SystemExit):

@@ -58,14 +58,14 @@ class Run:
 
 @SIGNALS
 @COMMANDS
-def test_while_it_imports(command, number, tmp_path):
+def test_a_signal_during_imports(command, number, tmp_path):
     run = Run(command, tmp_path)
     run.wait_until(run.is_importing)
     assert run.stop(number) == (128 + number, "", LINES[number], [])
 
 
 @SIGNALS
-def test_while_it_copies_a_pipe(number, tmp_path):
+def test_a_signal_while_a_pipe_is_copied(number, tmp_path):
     run = Run([sys.executable, "-m", "misspenalty"], tmp_path)
     run.process.stdin.write("0,8,4096,R,0.0\n" * 200_000)
     run.wait_until(lambda: any(run.temporary.iterdir()))
@@ -74,7 +74,7 @@ def test_while_it_copies_a_pipe(number, tmp_path):
 
 @SIGNALS
 @pytest.mark.parametrize("after_s", [0.0, 0.01, 0.1])
-def test_while_it_compiles(number, after_s, tmp_path):
+def test_a_signal_while_a_trace_is_compiled(number, after_s, tmp_path):
     """A signal while the trace is compiled must leave a whole trace or none; the pipe is closed before the signal."""
     run = Run([sys.executable, "-m", "misspenalty"], tmp_path)
     run.process.stdin.write("".join(f"0,{8 * (n * 7919 % 100_003)},4096,R,{n}.0\n" for n in range(300_000)))

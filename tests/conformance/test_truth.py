@@ -64,7 +64,7 @@ def test_lirs_has_the_outcomes_of_its_authors_program():
 
 
 class HashedAsMerlinsAuthors(Merlin):
-    """Merlin whose sketch hashes the block itself: XXH64 with two seeds gives the first counter and the step."""
+    """Merlin with the authors' hashes: XXH64 of the block with two seeds yields the first counter and the step."""
 
     def __init__(self, capacity, **parameters):
         super().__init__(capacity, **parameters)

@@ -1,7 +1,7 @@
 """A description read as DiskSim reads it gives DiskSim 4.0's service times, for nearly all requests of given streams.
 
 `tests/data/disksim` holds DiskSim's answers to the first 1,000 requests of four streams on each of eleven drives. If
-one request differs, the platter is elsewhere for the requests after it, so not all requests have to agree.
+one request differs, later requests find the platter at another angle, so not all requests have to agree.
 ``benchmarks/disksim.py`` classifies the requests that differ.
 """
 
@@ -14,7 +14,7 @@ import pytest
 from benchmarks.disksim import CAUSES, DRIVES, STREAMS, WITHIN_MS, causes, compared
 
 FOLDER = Path(__file__).parents[1] / "data" / "disksim"
-AGREE = {  # least percentage of requests that must agree within 1 us, by stream
+AGREE = {  # minimum percentage of requests that must agree within 1 us, by stream
     "atlas10k": (99, 99, 97.5, 98.8),
     "atlas_iii": (99.9, 99.9, 99.7, 99.6),
     "barracuda": (99.9, 99.9, 99.9, 99.9),

@@ -63,7 +63,7 @@ def test_measured_drives(name, shared_traces):
 
 
 def spun(rpm, n=2000, blocks=1_000_000):
-    """Make random reads that take 0.1 turns, a seek, a wait of up to a turn, and 0.01 turns per block.
+    """Make random reads that take 0.1 revolutions, a seek, a wait of up to one, and 0.01 per block.
 
     The seek time grows with the root of the distance.
     """
@@ -80,7 +80,7 @@ def test_a_speed_at_which_drives_are_sold_is_recognised(rpm):
 
 
 def test_a_speed_at_which_none_is_sold_is_estimated():
-    """The fit does not depend on the scale of the times, so it finds four times the speed of the fastest real drive."""
+    """The fit does not depend on the scale of the times, so it also finds a speed four times that of any real drive."""
     assert media_curve(*spun(60_000)).rpm == pytest.approx(60_000, rel=0.05)
 
 

@@ -200,7 +200,7 @@ def test_a_layout_with_two_places_for_a_block_or_two_blocks_in_a_place_is_refuse
         Description(check(importer.from_disksim(made(model=SPARES.replace("defects = []", f"defects = {defects}")))))
 
 
-def test_a_far_seek_below_that_over_one_cylinder_is_a_slip(made):
+def test_a_far_seek_shorter_than_one_over_a_cylinder_is_left_out(made):
     points = [(1, 1.0), (8, 0.9), (10, 1.5), (20, 0.4), (30, 2.5)]  # the dip at 8 is not a far seek, so it is kept
     seek = f"Seek distances measured: {len(points)}\n" + "".join(f"{at}, {ms}\n" for at, ms in points)
     kind = Description(
@@ -277,7 +277,7 @@ def test_a_computed_seek_curve_without_its_ten_measured_times_is_refused(made, t
 
 
 def test_a_drive_may_have_one_cylinder(made):
-    """Its seek curve still says how long a head switch takes: as long as a seek over one cylinder."""
+    """A head switch still takes as long as a seek over one cylinder in the seek curve."""
     model = MODEL.replace("cylinders = 10", "cylinders = 1").replace("= 9,", "= 0,").replace("= 8.0", "= 20.0")
     assert check(importer.from_disksim(made(model=model)))["mechanics"]["head_switch_ms"] == 1.5
     assert check(importer.from_disksim(made(model=model), literal=True))["mechanics"]["head_switch_ms"] == 1.0
@@ -358,9 +358,9 @@ def test_a_drive_that_never_disconnects_may_need_no_time_for_it(made, key):
 @pytest.mark.parametrize("literal", [False, True])
 @pytest.mark.parametrize(("most", "over", "last"), [(0, 0, 63), (0, 1, 103), (32, 0, 71), (32, 1, 71)])
 def test_read_ahead_without_a_maximum_fills_the_segment(made, most, over, last, literal):
-    """Of 64 blocks, a read takes 40; the other 24 follow, or 64 others if those may take the place of the 40.
+    """A segment has 64 blocks. After a read of 40, 24 are read ahead, or 64 if they may overwrite the 40.
 
-    DiskSim counts a maximum from the end of the read in either case (disk_buffer_get_max_readahead).
+    If there is a maximum, DiskSim counts it from the end of the read in both cases (disk_buffer_get_max_readahead).
     """
     ahead = f"Maximum read-ahead (blks) = {most}, Read-ahead over requested = {over}, Buffer continuous read = 3"
     path = made(MADE.replace("Buffer continuous read = 1", ahead))
@@ -429,7 +429,7 @@ def test_instances_may_be_a_range(made):
             importer.from_disksim(made(MADE + BUSES.replace("bus9 ]", f"{last} ]")))
 
 
-def test_words_may_be_any_blanks_apart(made):
+def test_words_may_be_separated_by_any_blanks(made):
     """DiskSim's parameter files separate words by any number of blanks and tabs."""
     plain = importer.from_disksim(made(MADE + BUSES))
     for blanks in ("\t", "   "):

@@ -1,4 +1,4 @@
-"""The mechanics of drives agree with closed formulas and published values."""
+"""The mechanics of drives agree with closed forms and published values."""
 
 import copy
 import pickle

@@ -172,7 +172,7 @@ def test_records_are_equal(kind, asked):
 
 @pytest.mark.parametrize("drive", [load("hp_c3323a"), load("hp_c3323a").as_disksim()], ids=["ours", "theirs"])
 def test_reads_do_not_depend_on_how_long_writes_settle(drive):
-    """Read-ahead into the next track does not depend on write settling either; its blocks are cached when requested."""
+    """Read-ahead into the next track does not depend on write settling either; its blocks are hits."""
     asked = [(0, 8, False, 4_000_000)] * 300
     records = [
         drive.replace({"mechanics.write_settle_ms": settle}).one_by_one(*played(drive, asked)) for settle in (0, 1.5)

@@ -12,11 +12,11 @@ from misspenalty.disks.drive.slices import cut
 from misspenalty.disks.requests import demerit, read_requests, replay
 from misspenalty.errors import ParameterError
 
-# DiskSim 4.0's demerit in ms, published with the traces, and the limit for ours: the same, except for one drive.
+# DiskSim 4.0's demerit in ms, published with the traces, and the limit for ours: equal, except for one drive.
 DEMERITS = {
-    # Missed: one simulated request of 9,999 comes 0.18 ms late for its first sector and loses a revolution; the real
-    # drive loses none. Its reads after writes are 0.18 ms faster than simulated, its writes after reads 0.19 ms slower:
-    # it reports the end of a write, compared with a read, later than any overhead of the description explains.
+    # Not reached: one of 9,999 simulated requests misses its first sector by 0.18 ms and loses a revolution; the real
+    # drive loses none. Its reads after writes are 0.18 ms faster than simulated, its writes after reads 0.19 ms slower;
+    # no overhead of the description delays the end of a write, compared with that of a read, by as much.
     "hp_c2247a": (0.090, 0.0925),
     "hp_c3323a": (0.306, 0.306),
     "dec_rz26": (0.340, 0.340),
@@ -50,7 +50,7 @@ def on_our_buffer(name):
     return disks.load(name).as_disksim(*(name for name in DECISIONS if name != "buffer"))
 
 
-def test_a_decision_can_be_taken_back_alone():
+def test_a_single_decision_can_be_reversed():
     kind = disks.load("atlas_iii")
     decided = {entry["decision"] for entry in kind.decisions().values()}
     assert decided == {"head_switch", "sequential_ahead"}
@@ -137,7 +137,7 @@ def test_delays_end_together_at_2_to_the_60(name):
 
 
 def test_the_elevator_keeps_its_direction_within_a_cylinder():
-    """A request on the arm's cylinder must not reverse the arm; of two that arrive meanwhile, the upper comes next."""
+    """A request on the arm's cylinder must not reverse the arm; a later one on a higher cylinder comes next."""
     kind = disks.load("hp97560").replace({"cache.caching": False, "cache.read_ahead": "none"})
     lbn = np.array([cylinder * 19 * 72 for cylinder in (500, 500, 480, 520)])  # heads, sectors
     assert np.diff([kind.mechanics.locate(int(each))[0] for each in lbn]).tolist() == [0, -20, 40]
@@ -182,7 +182,7 @@ def test_shortest_positioning_serves_faster_than_shortest_seek(name, depth):
 
 @pytest.mark.parametrize("name", ["hp97560", "cheetah9lp", "dec_rz26", "st19101"])
 def test_estimated_positioning_time_is_the_actual_one(name):
-    """The estimate for SPTF must be the time that the request then spends on command, cache, arm and rotation."""
+    """SPTF's estimate must equal the time that the request then spends on command, cache, arm and rotation."""
     kind = disks.load(name).replace({"cache.caching": False, "cache.write_behind": False})
     lbn, _, write = asked(kind, 300, most=2)
     drive, now, before = kind.drive(), 0, 1
@@ -231,7 +231,7 @@ def test_a_drive_whose_platters_have_turned_is_that_drive_later(scheduler, disks
 
 @pytest.mark.parametrize("disksim", [False, True])
 def test_a_write_completes_once_the_drive_has_left_the_bus_and_taken_it_up_again(disksim):
-    """The drive leaves the bus so slowly that the ten blocks are on the medium long before it has left."""
+    """The drive releases the bus so slowly that the ten blocks are on the medium long before it has done so."""
     times = {"write_miss_after_read": 3, "data_preparation": 2, "write_disconnect": 200, "first_reselect": 1}
     changes = {f"overheads.{name}": ms for name, ms in (times | {"write_completion": 4}).items()}
     changes |= {"bus.write_block_ms": 0.5, "cache.write_behind": False, "cache.disksim_buffer": disksim}

@@ -64,7 +64,7 @@ def test_a_small_request_takes_the_sum_of_its_parts():
 def test_a_long_read_uses_all_dies_and_is_held_up_by_the_interface():
     pages, per_channel = 64, 64 // 8
     record = SATA.drive().service(0, 0, 32 * pages, 0)
-    # all dies of a channel read at the same time, each two pages in turn; the pages cross the channel one by one
+    # all dies of a channel read at the same time, two pages each; the pages cross the channel one by one
     fewest = COMMAND["read"] + READ + per_channel * 4 * MOVE
     assert fewest <= record["done"] <= fewest + READ + 32 * pages * LINK
     assert record["done"] >= COMMAND["read"] + 32 * pages * LINK
@@ -87,11 +87,11 @@ def test_a_read_that_interrupts_a_program_puts_off_what_the_die_does_next(reads)
         record = drive.service(drive.now, 8000 + 32 * number, 8, 0)
         assert record["done"] - record["arrival"] == COMMAND["read"] + READ + MOVE + 8 * LINK < first - drive.now
     drive.service(drive.now, 32, 32, 1)
-    drive.service(drive.now, 64, 32, 1)  # takes the room of the first page
+    drive.service(drive.now, 64, 32, 1)  # takes the first page's place in the buffer
     assert drive.service(drive.now, 96, 32, 1)["done"] == first + reads * (READ + MOVE) + 4 * MOVE + PROGRAM
 
 
-def test_a_writer_in_a_hurry_gets_what_the_flash_can_program():
+def test_writes_without_pauses_are_limited_by_the_programming_of_the_flash():
     kind = SATA.slice(16)
     lbn = np.arange(6000, dtype=np.int64) * 32 % (kind.blocks // 4)
     drive = kind.replace({"overheads.write_us": 0, "interface.mb_per_s": 100_000}).drive()
@@ -138,7 +138,7 @@ def test_write_amplification_of_random_updates(spare):
 
 
 @pytest.mark.parametrize("buffer", [0, 64])
-def test_a_full_drive_with_the_least_spare_goes_on(buffer):
+def test_a_full_drive_with_the_least_spare_keeps_working(buffer):
     kind = small(32 / 28 * 16 / 15 - 1 + 1e-9, buffer=buffer)
     drive = kind.drive()
     whole = np.arange(kind.units, dtype=np.int64) * 8
@@ -184,7 +184,7 @@ def test_a_slice_keeps_the_spare_share():
 
 @pytest.mark.parametrize(("kind", "least"), [(SATA, 15), (disks.load("dc_p3700"), 15), (small(spare=3), 8)])
 def test_the_smallest_slice_leaves_collection_room(kind, least):
-    """Few blocks leave no room because each die keeps 4 of them free, however many there are."""
+    """With few blocks there is no room for data, because each die keeps 4 blocks free."""
     most = kind.data["geometry"]["blocks"]
     assert kind.slice(least).data["geometry"]["blocks"] == least
     with pytest.raises(

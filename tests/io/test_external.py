@@ -216,7 +216,7 @@ def test_an_address_out_of_reach_is_explained(tmp_path):
         external.download("http://127.0.0.1:9/one.gz", SHA256, tmp_path / "one.gz")
 
 
-def test_an_impossible_address_is_no_changed_file(tmp_path):
+def test_an_impossible_address_is_not_reported_as_a_changed_file(tmp_path):
     with pytest.raises(InputError, match=r"cannot be downloaded: .*invalid"):
         external.download("http://*.invalid/one.gz", SHA256, tmp_path / "one.gz")
 

@@ -35,7 +35,7 @@ def test_the_content_is_the_registered_one(file):
     assert path.with_name("LICENSE").is_file() and entry.licence.split("-")[0] in path.with_name("LICENSE").read_text()
 
 
-def test_the_command_of_the_card_makes_the_copy(file, tmp_path):
+def test_the_command_on_the_data_card_makes_the_copy(file, tmp_path):
     entry, path, content = file
     (command,) = [block.text for block in blocks(path.with_name("README.md").read_text()) if block.language == "sh"]
     assert command.startswith("python ")

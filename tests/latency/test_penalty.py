@@ -207,7 +207,7 @@ def test_the_memory_of_waiting_requests_is_given_back():
 
 
 def test_a_written_block_needs_no_fetch():
-    """By hand: 1 is written, so the read of it is a hit; with write-through, the read of 2 waits behind that write."""
+    """By hand: 1 is written, so its read is a hit; with write-through, the read of 2 waits for that write."""
     trace = Trace.from_blocks([1, 1, 2], [True, False, False], [0, 0, 0])
     got = only(misspenalty.penalty(trace, "lru", 2, "hp97560"))
     assert (got["requests"], got["hits"], got["misses"], got["queue_us"]) == (2, 1, 1, 0)
@@ -234,7 +234,7 @@ def test_loads():
 @pytest.mark.parametrize("first", [-5_000_000, 0, 1_700_000_000 * 10**9])
 @pytest.mark.parametrize("speed", [1, 2, 32])
 def test_times_count_from_the_first_request(first, speed):
-    """A part of a trace out of order can begin before time 0, and arrays may have times since 1970."""
+    """A part of an unsorted trace can begin before time 0, and times in arrays may count from 1970."""
     trace = Trace.from_blocks([1, 1, 1, 1], time=[first + 2_000_000 * number for number in range(4)])
     got = only(misspenalty.penalty(trace, "lru", 1, "4ms", speed=speed))
     assert got["mean_us"] == {1: 4 + 2 + 0 + 0, 2: 4 + 3 + 2 + 1, 32: 16 - 6 * 2 / 32}[speed] * 250
@@ -342,7 +342,7 @@ def test_a_run_past_the_latest_time_names_the_size_of_the_cache(size, said):
 
 
 def test_the_latest_time_itself_can_be_reached():
-    """Two fetches of half the latest time each may follow each other; with a nanosecond more they are refused."""
+    """Two successive fetches may each take half the latest time, but not a nanosecond more."""
     ids, none = np.array([0, 1], np.uint32), np.empty(0, np.int64)
     for latency, fits in ((LATEST // 2, True), (LATEST // 2 + 1, False)):
         replay = Replay(find_policy("lru").kernel(1, 2), FixedTime(latency), np.zeros(2, np.int64), 1, 0, False)

@@ -59,7 +59,7 @@ def test_policies_have_the_names_that_other_tables_give_them():
 
 
 @pytest.mark.parametrize(("policy", "place", "missing"), [([], "dram", "policy"), ("lru", [], "place")])
-def test_no_policy_or_place_is_no_table(policy, place, missing):
+def test_a_call_without_a_policy_or_place_is_refused(policy, place, missing):
     asked = Prompts(None, np.array([16]), np.ones(1), np.array([1]), np.array([1]), 16)
     with pytest.raises(ParameterError, match=f"no {missing} given"):
         time_to_first_token(asked, policy, 4, place)

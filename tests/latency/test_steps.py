@@ -36,7 +36,7 @@ def authors_runs(policy):
 
 @pytest.mark.parametrize("policy", POLICIES)
 def test_the_authors_programs(policy, traces):
-    """The plain policies must equal the authors'; variants may differ a bit: ties follow the authors' hash table."""
+    """Plain policies must equal the authors'; variants may differ slightly, as the authors' hash table breaks ties."""
     runs, exact = authors_runs(policy), 0
     for row in runs:
         size, z = int(row["cache_entries"]), int(row["z"])

@@ -219,7 +219,7 @@ def test_opt_with_bypass_has_the_most_hits_of_all_decisions(addresses, capacity)
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.booleans()), min_size=1, max_size=40), st.integers(1, 5))
-def test_claims_are_possible_if_no_gap_between_accesses_is_overfull(references, capacity):
+def test_hits_are_possible_if_no_gap_between_accesses_is_overfull(references, capacity):
     addresses, claimed = zip(*references, strict=True)
     ids, blocks = dense(addresses)
     last, held, wrong = {}, np.zeros(len(ids), int), (len(ids), False)

@@ -20,8 +20,8 @@ MQ as its own paper has it            +3.13  +1.39  +0.65  +1.03  +2.14
 … history 1, lifeTime 1000, 4 queues  +1.11  +0.45  -0.08  -0.06  -0.05
 ====================================  ======================================
 
-lifeTime is the cause. A short one, about the same for all sizes, gives the published column within 0.3 points; neither
-the history nor the number of queues does. On OLTP the temporal distances peak at 1024 to 2047 whatever the cache
+lifeTime is the cause. A short one, about the same for all sizes, yields the published column within 0.3 points; varying
+the history or the number of queues does not. On OLTP the temporal distances peak at 1024 to 2047 whatever the cache
 (11.6 % of the re-accesses), as in a first-level trace. The MQ paper's rule looks only at distances above the cache
 size, which makes lifeTime longer for larger caches, and hit ratios higher on this trace. We keep the MQ paper's rule.
 With a lifeTime of the same value our MQ and libCacheSim's have equal miss counts (tested below), so the steps of the

@@ -32,7 +32,7 @@ def test_ratio_and_adaptation_traced_by_hand():
     assert (cache.desired, cache.evictions) == (0, 0)
 
 
-def test_the_bottom_is_told_by_stamps():
+def test_the_bottom_is_identified_by_stamps():
     # 20 pages, deltaL = 0.2 * 20 = 4; ten random tracks with stamps 1 to 10. The bottom holds x if
     # stamp(x) - 1 <= 4 / 10 * (10 - 1) = 3.6: the first four.
     for place, expected in ((3, 1), (4, 0)):

@@ -128,7 +128,7 @@ def test_an_object_larger_than_the_window_leaves_the_others_there():
 def test_size_changes_by_hand(rule, hits, held):
     """An object of 3 bytes is requested with 9 bytes twice.
 
-    The rule decides whether the first of these requests hits, and how many bytes are cached in the end.
+    ``size_changes`` decides whether the first of these requests hits, and how many bytes are cached in the end.
     """
     trace = Trace.from_blocks([7, 7, 7], object_bytes=[3, 9, 9])
     table = byte_hit_ratio_curve(trace, "lru", 10, size_changes=rule)
@@ -159,7 +159,7 @@ def test_a_cache_may_have_nearly_2_to_the_62_bytes(name):
 
 
 def test_the_small_queue_of_s3fifo_has_at_most_the_whole_cache():
-    """A float rounds 2**53 + 3 bytes up; a larger share than the cache would have M evict although it is empty."""
+    """A float rounds 2**53 + 3 bytes up; with S larger than the cache, M would have to evict although it is empty."""
     trace = Trace.from_blocks([1, 2, 3, 1], object_bytes=[2**52] * 4)
     assert byte_hit_ratio_curve(trace, "s3fifo", 2**53 + 3, small=1.0)["evictions"].tolist() == [2]
 
@@ -299,7 +299,7 @@ def test_libcachesim_is_close_where_it_differs(web):
         assert np.abs(ours - misses).max() / len(web) * 100 < points, name
 
 
-def test_bounds_hold_every_policy_and_one_that_knows_the_future(web):
+def test_bounds_hold_for_every_policy_and_one_that_knows_the_future(web):
     table = byte_hit_ratio_curve(web, ["opt", *SIZED], SIZES)
     rows = {name: rows.set_index("cache_bytes") for name, rows in table.groupby("policy")}
     least, most = rows.pop("opt_at_least"), rows.pop("opt_at_most")

@@ -78,7 +78,7 @@ def test_a_second_chance_traced_by_hand():
     assert cache.kept(15) == (3, 0)
     whole_tracks(cache, 90)
     assert (14 in cache, 15 in cache, 50 in cache, cache.kept(15), cache.unused) == (True, True, False, (1, 0), 0)
-    # They get no third chance. The last track of a set that had its second chance makes p no larger.
+    # They get no third chance, and a hit on the last track of their set no longer raises p.
     assert whole_tracks(cache, 15) == [[]]
     assert cache.kept(15) == (1, 0)
     whole_tracks(cache, 91, 92, 93, 94)

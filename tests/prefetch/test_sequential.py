@@ -173,9 +173,9 @@ def test_more_cache_can_mean_more_misses_but_not_with_the_remedy():
 
 @pytest.mark.parametrize("threshold", [2, 4])
 def test_lru_behind_the_prefetcher_is_lru_top(threshold):
-    """Both must do the same, except that LRU Top promotes a prefetched track that is already cached.
+    """LRU and LRU Top must do the same, except that LRU Top promotes a prefetched track that is already cached.
 
-    To avoid that case, random tracks lie apart here, and the cache is so large that a group is read before it leaves.
+    To avoid that case, random tracks are far apart here, and the cache holds every group until it is read.
     """
     rng = np.random.default_rng(4)
     streams, n = 1000 * rng.integers(0, 3, 6000), np.zeros(3, int)
@@ -309,7 +309,7 @@ def test_a_trace_is_prefetched_as_its_addresses_are():
 
 @pytest.mark.parametrize("definition", [libcachesim.SLRU_DEFINITION, libcachesim.LIRS_DEFINITION])
 def test_a_definition_works_behind_the_prefetcher_without_being_registered(definition):
-    """The third definition, W-TinyLFU, is left out: it depends on how the reference numbers its blocks."""
+    """The third definition, W-TinyLFU, is left out, because it depends on how the reference numbers blocks."""
     rng = np.random.default_rng(8)
     addresses = np.concatenate([start + np.arange(12) for start in rng.zipf(1.3, 300) % 900])
     hits = np.zeros(addresses.size, bool)

@@ -12,7 +12,7 @@ SCRIPTS = sorted((ROOT / ".ci").iterdir())
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
 def test_actions_are_pinned_by_digest(path):
-    """A tag can be moved; a commit cannot."""
+    """Actions must be pinned to a commit, because a tag can be moved."""
     used = re.findall(r"uses: *([^\n]+)", path.read_text())
     assert used
     assert [name for name in used if not re.fullmatch(r"[\w./-]+@[0-9a-f]{40} # v\d+(\.\d+)*", name)] == []

@@ -224,7 +224,7 @@ def test_environment_refuses_other_versions(tmp_path):
 
 
 def test_installed_versions_are_the_locked_ones():
-    """Guard against an environment that no longer meets the requirements."""
+    """The installed versions must meet the requirements."""
     drifted = []
     for name, requirement in read_requirements().items():
         if requirement.marker and not requirement.marker.evaluate():
@@ -237,7 +237,7 @@ def test_installed_versions_are_the_locked_ones():
 
 @pytest.mark.parametrize("group", sorted(LOCKS))
 def test_lock_was_made_from_these_requirements(group):
-    """A lock older than its requirements is caught here, before a user meets it."""
+    """Each lock must list exactly the direct requirements that pyproject.toml states."""
     entries = re.split(r"\n(?=[A-Za-z])", (ROOT / LOCKS[group]).read_text())
     direct = {canonicalize_name(entry.split("==")[0]) for entry in entries if f"(pyproject.toml:{group})" in entry}
     assert direct == set(read_requirements(group))

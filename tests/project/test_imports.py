@@ -139,7 +139,7 @@ def test_studies_do_not_import_each_other():
         assert package_of(name) in ("whatif", "common") or known <= {package_of(name)}, name
 
 
-def test_no_import_comes_back_in_a_circle():
+def test_imports_form_no_cycle():
     below = {name: {module for module, _ in find_imports(name)} - {name} for name in MODULES}
     try:
         TopologicalSorter(below).prepare()
@@ -152,7 +152,7 @@ def from_others(name):
     return {(module, one) for module, one in find_imports(name) if package_of(module) != package_of(name)}
 
 
-def test_users_of_the_library_take_nothing_private():
+def test_users_of_the_library_import_nothing_private():
     """Kernels and names with a leading underscore are private to the library; only kernels of studies build on them."""
     users = [name for name in LIBRARY if package_of(name) in USERS]
     assert len(users) > 10

@@ -101,7 +101,7 @@ def test_a_second_init_changes_nothing():
 
 
 def _numbered():
-    """Return a table of so many numbered addresses that it cannot reuse memory that was freed before."""
+    """Return a table of 2**20 numbered addresses, too large to reuse memory that was freed before."""
     table = Interner()
     table.ids(np.arange(1 << 20, dtype=np.uint64) << np.uint64(40))
     return table
@@ -142,7 +142,7 @@ def _refused(run, touch):
     worker.start()
     refused = False
     while worker.is_alive() and not refused:
-        worker.join(0.001)  # without a pause, `touch` could hold the object whenever the worker tries to begin
+        worker.join(0.001)  # without a pause, `touch` might hold the object each time the worker tries to begin
         try:
             touch()
         except RuntimeError as error:
@@ -240,7 +240,7 @@ call, done, whole = lambda: store.replay(*writes, 0), lambda: store.now, n * kin
 
 
 def test_a_store_is_at_the_time_that_it_has_reached_after_ctrl_c():
-    """Otherwise its next request would come before the drive's last one."""
+    """The store's next request must not come before the drive's last one."""
     done = _run("import signal\nimport numpy as np\n" + _STORE + _INTERRUPTED)
     now, most = map(int, done.stdout.split())
     assert 0 < now < most, done.stderr.decode()

@@ -108,7 +108,7 @@ def only_in_loops(source):
         ("assert any(x for x in f())", False),
     ],
 )
-def test_such_tests_are_found(body, found):
+def test_tests_that_assert_only_in_loops_are_found(body, found):
     assert list(only_in_loops(f"def test_it():\n    {body}\n")) == (["test_it"] if found else [])
 
 

@@ -190,7 +190,7 @@ def test_a_package_that_cannot_be_built_or_installed_fails_every_time(installed,
 
 
 def test_a_dry_run_builds_and_installs_nothing(installed):
-    """Make runs a line that calls it again even in a dry run; such a line must not install an old wheel."""
+    """Even in a dry run, make runs recipe lines that call make; these must not install an old wheel."""
     checkout = installed('case "$2" in pip) touch called;; esac')
     done = make(checkout, "--dry-run", "build", "UV=")
     assert done.returncode == 0, done.stderr
@@ -249,7 +249,7 @@ def test_targets_do_not_install_packages_at_the_same_time(installed):
 
 
 def test_the_wheel_is_built_while_the_environment_is_installed(installed):
-    """Each of the two waits until the other has begun."""
+    """Building the wheel and installing the environment each wait here until the other has begun."""
     wait = "for _ in 1 2 3 4 5 6 7 8 9 10; do [ -e {} ] && exit 0; sleep 1; done; exit 1"
     checkout = installed(
         f'case "$*" in *requirements.lock) touch environment; {wait.format("wheel")};; '

@@ -53,7 +53,7 @@ def outcome(source, number=0):
 def test_hints_to_the_processor_have_no_faults():
     text = "def f(ids, i, n):\n    if i + AHEAD < n:\n        prefetch(&nodes[ids[i + AHEAD]])\n    return ids[i]\n"
     assert faults.mutants_of("a.pyx", text) == []
-    assert len(faults.mutants_of("a.py", "def f(a):\n    return a < NEAR\n")) == 1  # no hint outside a kernel
+    assert len(faults.mutants_of("a.py", "def f(a):\n    return a < NEAR\n")) == 1  # outside a kernel this is no hint
 
 
 def test_arguments_that_only_assert_get_no_faults():
@@ -82,8 +82,8 @@ def test_signatures_and_the_words_of_errors_have_no_faults():
 
 
 def test_a_switch_makes_the_same_fault_as_the_source_alone():
-    """A source with a switch for every fault must act like the original while all are off, and like the source that has
-    one fault if that one is on."""
+    """With every switch off, the source with switches must act like the original; with one switch on, like the source
+    with that fault alone."""
     found = dict(enumerate(faults.mutants_of("a.py", SMALL), 1))
     changed, inside = switched.switched(SMALL, found, ".py")
     assert outcome(changed) == outcome(SMALL)

@@ -56,7 +56,7 @@ def test_an_image_leaves_out_what_git_ignores():
 
 
 def test_a_container_keeps_the_archived_results():
-    """A folder mounted over them would hide tables that a run reads if registered traces cannot be downloaded."""
+    """A folder mounted over results/ would hide tables that a run reads if traces cannot be downloaded."""
     text = (ROOT / "docs" / "reproduce.md").read_text()
     assert re.search(r"^podman cp \w+:/misspenalty/results ", text, re.MULTILINE)
     assert not re.search(r"(--volume|--mount|-v) ?[^\n]*/misspenalty/results", text)

@@ -111,7 +111,7 @@ def test_progress_names_study_rule_and_share(folder):
     assert (code, text) == (0, "Nothing to be done: all results are up to date.\n")
 
 
-def test_a_killed_run_goes_on_with_the_same_command(folder):
+def test_a_killed_run_resumes_with_the_same_command(folder):
     (folder / "wait").touch()
     first = start(folder)
     for _ in range(600):
@@ -289,7 +289,7 @@ def test_time_left_follows_from_what_jobs_cost_in_an_earlier_run():
     assert told.endswith("100 % after 8 min")
 
 
-def test_a_new_rule_costs_what_is_usual_and_a_wrong_estimate_stays_below_all():
+def test_a_new_rule_has_the_median_cost_and_the_last_job_ends_at_100_percent():
     progress = runpy.run_path(str(SCRIPT))["Progress"]([], 1, {"a": 1.0, "b": 3.0, "c": 80.0})
     assert progress.cost("new") == 3
     progress.take("Finished jobid: 1 (Rule: c)")  # without a plan
@@ -382,7 +382,7 @@ rule manifest:""",
     assert (complete / "results" / "more.csv").read_text() == "1\n"
 
 
-def test_where_time_went_is_told_by_study(tmp_path):
+def test_run_times_are_reported_by_study(tmp_path):
     module = runpy.run_path(str(SCRIPT))
     head = "s\th:m:s\tmax_rss\tcpu_time\n"
     for name, row in (("mq_replay/a", "60\t-\t500\t90"), ("mq_fig7", "30\t-\t700\t30"), ("claims", "1\t-\t-\t-")):

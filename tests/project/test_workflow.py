@@ -38,7 +38,7 @@ def tree(tmp_path_factory):
 
 
 def read_rules():
-    """Return, for every rule of the rule files by name, whether it inherits from another rule, and its text."""
+    """Map the name of every rule in the rule files to whether it inherits from another rule, and to its text."""
     text = "\n".join(path.read_text() for path in RULES)
     parts = re.split(r"^((?:use )?rule [^\n]*):\n", text, flags=re.MULTILINE)[1:]
     rules = {}

@@ -162,7 +162,7 @@ def test_a_relation_made_in_another_tablespace_during_the_recording_is_noticed(a
 
 @pytest.fixture
 def bpftrace(monkeypatch):
-    """Return ``bpftrace(told)``, which makes recordings find the lines of `told`, and returns the settings they use."""
+    """Return ``bpftrace(told)``, which replaces bpftrace by the lines of `told` and returns the settings used."""
 
     def stand_in(told):
         used = {}

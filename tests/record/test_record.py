@@ -53,7 +53,7 @@ def test_wrong_arguments_are_refused(tmp_path, monkeypatch, capsys, arguments, s
     assert [path.name for path in tmp_path.iterdir()] == ["there.spc"]
 
 
-def test_without_root_or_bpftrace_it_says_so(monkeypatch):
+def test_missing_root_or_bpftrace_is_reported(monkeypatch):
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     with pytest.raises(tracer.CaptureError, match="sudo"):
         tracer.check()

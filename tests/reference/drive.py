@@ -89,7 +89,7 @@ class Drive:
         return ticks + TURN * (((now - 1) * self.rpm - ticks) // TURN + 1)
 
     def at(self, ticks):
-        """Return the first whole ns at which the platter has turned that far."""
+        """Return the first whole ns at which the platter has turned by `ticks` since time 0."""
         return -(-ticks // self.rpm)
 
     def width(self, track, sector, count):

@@ -1,4 +1,4 @@
-"""Slow, readable reference of response times: lists of what is under way, searched for the next event each time."""
+"""Slow, readable reference of response times, which searches lists of requests in progress for each next event."""
 
 from collections import OrderedDict
 
@@ -22,7 +22,7 @@ class LRU:
 
 
 class OPT:
-    """A cache that knows the future."""
+    """A cache that evicts the block whose next reference is farthest in the future."""
 
     bypass = False  # whether it may refuse a block
 

@@ -189,7 +189,7 @@ def best(ids, sizes, room, value, write=()):
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=12), st.integers(1, 20), st.integers(0, 50))
-def test_bounds_hold_the_best_of_all_schedules(blocks, room, seed):
+def test_the_best_of_all_schedules_is_within_the_bounds(blocks, room, seed):
     each = np.random.default_rng(seed).integers(1, 12, 5)
     ids, sizes = np.array(blocks, np.uint32), each[blocks].astype(np.int64)
     intervals = Intervals(ids, sizes, None, "replace")
@@ -205,7 +205,7 @@ def test_bounds_hold_the_best_of_all_schedules(blocks, room, seed):
     st.lists(st.tuples(st.integers(0, 3), st.integers(1, 11), st.booleans()), min_size=1, max_size=12),
     st.integers(1, 20),
 )
-def test_bounds_hold_the_best_of_all_schedules_where_writes_refresh(requests, room):
+def test_the_best_of_all_schedules_is_within_the_bounds_where_writes_refresh(requests, room):
     blocks, sizes, write = (list(column) for column in zip(*requests, strict=True))
     trace = Trace.from_blocks(blocks, object_bytes=sizes, write=write)
     table = byte_hit_ratio_curve(trace, "opt", room, writes="refresh").set_index("policy")
@@ -224,21 +224,21 @@ def test_bounds_by_hand_of_an_object_that_a_write_makes_smaller():
 
 
 def test_bounds_by_hand():
-    """Two objects alternate and do not fit together: one of them can be kept, and both would take twice the space."""
+    """Two objects alternate: one fits, and keeping both would take twice the space."""
     intervals = Intervals(np.array([0, 1] * 3, np.uint32), np.full(6, 10), None, "replace")
     assert intervals.at_least(10) == (2, 20)
     assert intervals.at_most(10) == (2, 25)
     assert intervals.at_most(20) == intervals.at_least(20) == (4, 40)
 
 
-def test_each_size_is_told_so_that_bounds_can_be_stopped_between_sizes():
+def test_each_size_is_reported_so_that_bounds_can_be_stopped_between_sizes():
     trace, told = Trace.from_blocks([1, 2, 1], object_bytes=[5, 6, 5]), []
     replay_bytes(trace, ["opt", "lru"], [8, 9], "replace", "count", 0, 1, {}, told.append)
     assert told == [3] * 4
 
 
 def test_an_upper_bound_is_at_most_what_is_requested():
-    """The allowance for rounding would add 200 bytes here."""
+    """The allowance for rounding alone would be 200 bytes here."""
     intervals = Intervals(np.zeros(3, np.uint32), np.full(3, 10**11), None, "replace")
     assert intervals.at_most(10**12) == intervals.at_least(10**12) == (2, 2 * 10**11)
 

@@ -162,7 +162,7 @@ def test_few_blocks_still_give_a_number():
 def test_error_bars_reach_across_the_cliff_of_a_loop(policy, share):
     """A sample with a few blocks too many or too few is on the wrong side of the cliff, and all its parts may be, too.
 
-    Without the comparison of a sample with itself, up to 6 of the 30 estimates were outside two error bars.
+    Without the replay in a cache scaled by the sample's actual share, up to 6 of the 30 errors exceeded two bars.
     """
     blocks = 20_000
     trace = Trace.from_blocks(np.tile(np.arange(blocks), 5))

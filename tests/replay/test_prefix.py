@@ -336,7 +336,7 @@ def test_an_error_ends_the_other_replays(monkeypatch):
     assert 0 < len(used) < 1000
 
 
-def test_no_policy_is_no_table():
+def test_a_call_without_a_policy_is_refused():
     with pytest.raises(ParameterError, match="no policy given"):
         prefix_hit_ratio_curve(asked([[1]]), [], 4)
 

@@ -128,7 +128,7 @@ def test_a_class_may_follow_any_rule_for_sizes_that_change(name, changes):
 @settings(max_examples=50, deadline=None)
 @given(requests=REQUESTS, room=st.integers(14, 60), changing=st.booleans())
 def test_response_times_and_refreshing_writes_are_the_kernels(requests, room, changing):
-    """No object is larger than the cache: a class is not asked whether a request of that size would hit."""
+    """No object may be larger than the cache here, because a class is not asked whether a request of that size hits."""
     trace = trace_of(requests, changing)
     assert_equal_but_in_name(byte_hit_ratio_curve(trace, [Lru, "lru"], room, writes="refresh"))
     timed = {"unit": "bytes", "interval": "400us", "threads": 1}
@@ -136,7 +136,7 @@ def test_response_times_and_refreshing_writes_are_the_kernels(requests, room, ch
 
 
 def test_what_the_class_does_not_count():
-    """By hand, 30 bytes: 99 bytes are refused twice, once by the warm-up; the evictions are not known."""
+    """By hand, 30 bytes: 99 bytes are refused twice, once in the warm-up; the evictions are not known."""
     trace = Trace.from_blocks([3, 1, 2, 1, 3], object_bytes=[99, 10, 20, 10, 99])
     row = simulate(trace, Gdsf, "30B", warm_up=1)
     assert (row.hits, row.hit_bytes, row.requested_bytes, row.refused, row.evictions) == (1, 10, 139, 2, None)
@@ -301,8 +301,8 @@ def test_what_no_cache_can_do_is_refused_by_penalty_too(cls, trace, message):
     room=st.integers(1, 25),
     cut=st.integers(0, 40),
 )
-def test_claims_are_refused_exactly_if_what_must_be_held_does_not_fit(claims, room, cut):
-    """The truth adds up the bytes in every gap between two references."""
+def test_hits_are_refused_exactly_if_the_objects_that_they_need_do_not_fit(claims, room, cut):
+    """The expected outcome follows from the bytes that the hits need in every gap between two references."""
     seen, gaps, expected = {}, [0] * len(claims), (len(claims), False)
     for now, (block, size, found) in enumerate(claims):
         since, least = seen.get(block, (None, size))
@@ -389,7 +389,7 @@ def test_classes_that_are_no_policies_for_bytes_are_reported(cls, message):
         ),
     ],
 )
-def test_what_is_asked_of_a_class_for_bytes_in_vain(run, message):
+def test_what_a_class_for_bytes_does_not_support_is_refused(run, message):
     with pytest.raises(ParameterError, match=message):
         run()
 

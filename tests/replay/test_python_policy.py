@@ -21,7 +21,7 @@ TRACE = Trace.from_blocks(BLOCKS, write=RNG.random(4000) < 0.3)
 
 
 OTHERS = ({}, {"writes": "only"}, {"warm_up": 77})
-CASES = [  # policies do not see the options: all are tried with one set, and one of each kind with the other sets
+CASES = [  # policies do not see the options, so only one of each kind is tried with more than one set
     *((name, {"writes": "ignore", "warm_up": 500}) for name in sorted(known_policies())),
     *((name, options) for name in ("arc", "lru", "opt", "sarc") for options in OTHERS),
 ]

@@ -74,7 +74,7 @@ def test_the_folder_has_no_other_files():
 # invariants ----------------------------------------------------------------------------------------------------------
 
 
-def test_processes_form_a_tree_that_forks_and_waits_tell(capture):
+def test_forks_and_waits_describe_the_tree_of_processes(capture):
     found, _ = capture
     processes = found.processes
     roots = processes[processes["parent"] < 0]
@@ -204,7 +204,7 @@ def test_gnus_preprocessor_reads_a_header_whole_and_a_guarded_one_once():
     assert (whole | (reads["length"] == 0)).all()
     per_compile = reads[whole].groupby(["process", "file"]).size()
     again = {names[file].rsplit("/", 1)[-1] for _, file in per_compile[per_compile > 1].index}
-    assert again == {"alltypes.h"}  # musl's list of types is made to be included again
+    assert again == {"alltypes.h"}  # musl's headers include this list repeatedly, by design
 
 
 def test_glimpse_reads_more_than_the_papers_memory_and_hardly_any_file_twice_whole():

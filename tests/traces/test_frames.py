@@ -109,7 +109,7 @@ def test_info_says_what_was_read(opened, capsys):
 
 @pytest.mark.parametrize("unit, ns", [("s", 10**9), ("ms", 10**6), ("us", 1000), ("ns", 1)])
 def test_years_after_9999_and_unknown_time_zones_are_read_and_times_too_far_apart_refused(unit, ns):
-    """Python's own dates have neither; nanoseconds end in the year 2262."""
+    """Python's dates allow neither such years nor such zones; times in int64 nanoseconds end in the year 2262."""
     block, last = [1, 2], 2**62 // ns
     year_11476 = min(3 * 10**20 // ns, 2**63 - 2)
     far = pa.array([year_11476, year_11476 + 1], pa.int64()).cast(pa.timestamp(unit, "Mars/Phobos"))

@@ -373,7 +373,7 @@ def test_zstandard_with_a_long_window_says_how_to_read_it(tmp_path):
         open_trace(path)
 
 
-def test_zstandard_tells_damage_only_by_a_checksum(tmp_path):
+def test_damage_to_zstandard_is_noticed_only_with_a_checksum(tmp_path):
     """In a frame without a checksum, a changed byte may go unnoticed, as SECURITY.md says."""
     path, right = tmp_path / "mine.csv.zst", 0x48A23A47  # the low half of XXH64, computed from its definition
     path.write_bytes(frame(b"key\n7\n8\n", 20, right))

@@ -297,8 +297,8 @@ def test_invalid_numbers_in_a_dialect_are_named(tmp_path, key, value, expected):
 
 
 @pytest.mark.parametrize("key", EVIDENCE)
-def test_columns_that_tell_a_dialect_are_in_every_row(tmp_path, key):
-    """Otherwise opening any file that fits the columns would end with a traceback."""
+def test_fields_that_identify_a_dialect_are_in_every_row(tmp_path, key):
+    """A field that rows may lack is refused, because opening a row without it would end with a traceback."""
     right = 'summary: s\nsource: s\nexample: "1,2,3"\ncolumns: {block: a}\nseparator: ","\noptional: 1\n'
     (path := tmp_path / "mine.yaml").write_text(f'{right}fields: ["a:integer", b, c]\n{key}: [a]\n')
     assert load(path).evidence == {key: ["a"]}

@@ -46,7 +46,7 @@ OPTIONS = {"operations": "get=read,set=write,delete=delete", "lifetimes": "honou
 
 @settings(max_examples=200, deadline=None)
 @given(ROWS)
-def test_what_is_in_a_cache_without_bounds_is_alive(rows):
+def test_an_unbounded_cache_hits_what_is_alive(rows):
     if all(row[1] == "delete" for row in rows):
         rows = [*rows, (0, "get", 0, 0)]
     trace, right = Trace.from_table(table(rows), **OPTIONS), alive(rows)

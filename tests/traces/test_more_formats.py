@@ -163,7 +163,7 @@ def test_blktrace_of_an_idle_processor_is_read_with_the_others(tmp_path):
 
 
 def test_blktrace_tells_an_issued_request_from_a_completed_one(opened):
-    """Both have the same blocks in the recording, so the test moves the completed requests in a copy."""
+    """In the recording, issued and completed requests have the same blocks, so the test moves the latter in a copy."""
     rows = np.frombuffer((FORMATS / "sdb.blktrace.0").read_bytes(), np.uint8).copy()
     first = {action: blocks(open_trace(FORMATS / "sdb.blktrace.0", action=action)) for action in "DC"}
     place = 0
@@ -177,7 +177,7 @@ def test_blktrace_tells_an_issued_request_from_a_completed_one(opened):
 
 
 def test_blktrace_passes_over_a_request_of_no_bytes(tmp_path):
-    """Such a request may be a flush; a request of a single byte is read."""
+    """A request of no bytes may be a flush; a request of one byte is a reference."""
     rows = np.zeros(3, blktrace.RECORD)
     rows["magic"], rows["action"], rows["sector"], rows["bytes"] = blktrace.MAGIC | 7, 1, [8, 16, 24], [0, 1, 4096]
     rows.tofile(tmp_path / "x")

@@ -56,7 +56,7 @@ def test_the_end_of_the_last_line_may_be_missing(tmp_path):
 
 @pytest.mark.parametrize("size", [1, 7, 1 << 20])
 def test_byte_order_marks_are_left_out(tmp_path, monkeypatch, size):
-    """A file that was joined from two has a second mark."""
+    """A file joined from two may have a second byte order mark."""
     path = write(tmp_path, "\ufeff" + line(0, 600, 1, [1, 2]), "\ufeff" + line(5, 600, 1, [1, 3]), "\ufeff")
     monkeypatch.setattr(lines, "CHUNK", size)
     trace = open_trace(path)

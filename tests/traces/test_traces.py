@@ -96,7 +96,7 @@ def test_capture_keeps_relations_apart(tmp_path):
 
 
 def test_the_reader_of_a_long_capture_is_found_without_a_suffix(tmp_path):
-    """Parquet names its columns in its last bytes."""
+    """Parquet names its columns at the end of the file, which recognition has to read."""
     blocks = np.random.default_rng(1).integers(0, 1 << 32, 5000)
     path = capture(tmp_path / "c", time_ms=range(5000), relation="stock", block=blocks, write=False)
     trace = open_trace(path)

@@ -301,12 +301,12 @@ def test_the_users_unit_of_times_comes_before_that_of_a_name(opened):
 
 @pytest.mark.parametrize("unit", ["us", "\u00b5s", "\u03bcs", "\u039cS", "\u00b5sec", "\u03bcsec"])
 def test_microseconds_in_a_name_have_any_letter_mu(opened, unit):
-    """If the letter were dropped, as punctuation is, the unit would be read as seconds."""
+    """If mu were dropped, as punctuation is, the unit would be read as seconds."""
     assert opened(f"Time ({unit}),key\n5,1\n8,2\n").time.tolist() == [0, 3000]
 
 
 def test_a_column_is_left_out_whatever_its_case(opened):
-    """A column is found in any case, so `RW` must raise no doubt, and no note may say that it was ignored."""
+    """The name in `columns` matches in any case, so `RW` must be left out without a question or a note."""
     trace = opened("key,RW\n1,R\n2,W\n", columns="ignore=rw")
     assert trace.write is None and trace.reading.changes == ()
 
