@@ -70,7 +70,7 @@ def small_tree(folder):
     facts = yaml.safe_load((SMALL.parent / "captures.yaml").read_text())[SMALL.name]
     (folder / RAW).with_name("captures.yaml").write_text(yaml.safe_dump({Path(RAW).name: facts}))
     (folder / "config" / "config.yaml").write_text(yaml.safe_dump(small_config()))
-    calibration = folder / "data" / "calibration.yaml"  # all re-accesses of a short capture are near
+    calibration = folder / "data" / "calibration.yaml"  # in a short capture, all re-accesses are near
     text = calibration.read_text().replace("value: 28.8\n", "value: 100\n")
     calibration.write_text(text.replace("value: 86\n", "value: 100\n"))  # the small database fits the server's cache
     return folder

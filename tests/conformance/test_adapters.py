@@ -82,7 +82,7 @@ def test_a_size_that_a_library_lacks_is_left_out(adapter):
 
 
 def test_libcachesim_conforms_through_the_adapter(adapter):
-    pytest.importorskip("libcachesim")  # in the lock file for every platform with a wheel
+    pytest.importorskip("libcachesim")  # locked for every platform that it has a wheel for
     lru = adapter.libcachesim("LRU", 1)
 
     def run(capacity, trace, parameters, details):

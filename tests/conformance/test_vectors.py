@@ -29,7 +29,7 @@ TRACES = {
     )
 }
 
-SOURCES = conformance_vectors.DATA / "sources"  # in the checkout; the package has only the vectors made from them
+SOURCES = conformance_vectors.DATA / "sources"  # only in the checkout; the package has the vectors made from them
 
 
 def source(policy):
@@ -126,7 +126,7 @@ def test_no_other_policy_passes(policy):
     others = [name for name, found in known_policies().items() if name != policy and not found.offline]
     assert len(others) > 20
     whole = SUITES[policy]
-    short = replace(whole, long=[])  # nearly every policy fails one of these, so that it need not replay long traces
+    short = replace(whole, long=[])  # nearly every policy already fails one of these
 
     def passes(name):
         run = conformance.run_kernel(name)

@@ -58,7 +58,7 @@ class Layout:
 
     def put(self, place: str, content: bytes) -> Path:
         """Write an input in which the file `place` has been mutated; return the path to read."""
-        if self.changed:  # a file is never written in place: a reader may have it mapped
+        if self.changed:  # not written in place, because a reader may have it mapped
             os.unlink(f"{self.folder}/{self.changed}")
             if self.changed in self.whole and self.changed != place:
                 self._write(self.changed, self.whole[self.changed])

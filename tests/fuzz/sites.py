@@ -18,7 +18,7 @@ from misspenalty_studies.common.site import pages
 
 ROOT = Path(__file__).parents[2]
 STUDY, ITEM = "vlog", "fig9"
-CLAIMS = ("vlog.table2.almost_ten",)  # of the study, in addition to its first two
+CLAIMS = ("vlog.table2.almost_ten",)  # claims of the site besides the study's first two
 DOCS = b"""<!doctype html>
 <html lang="en"><head><title>Docs</title></head>
 <body><main><h1 id="top">Docs</h1><p><a href="index.html#top">Up</a>, <a href="../claims.html">claims</a></p></main>

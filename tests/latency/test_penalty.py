@@ -167,7 +167,7 @@ def test_flash_one_by_one():
 def test_flash_completes_each_request_at_its_own_time():
     """Three reads begin at once; when the second is done, its block is a hit, though the third is still in flight."""
     form = disks.load("dc_p3700").data["geometry"]
-    page = form["planes"] * form["page_bytes"] // 4096 * form["channels"] * form["dies"]  # to the die's next page
+    page = form["planes"] * form["page_bytes"] // 4096 * form["channels"] * form["dies"]  # the die's next page
     together = only(misspenalty.penalty(Trace.from_blocks([0, page, 2 * page], time=[0] * 3), "lru", 9, "dc_p3700"))
     between = round((together.p50_us + together.p99_us) / 2 * 1000)
     assert together.p50_us < together.p99_us
@@ -554,7 +554,7 @@ def test_a_cache_of_bytes_without_overlap_is_simulate(policy):
 
 
 def test_each_object_transfers_its_own_size():
-    """All objects differ, so a replay on the drive alone, with each object at its packed place, takes as long."""
+    """All objects differ, so a replay on the drive alone takes as long, with the objects packed in order of address."""
     kind, random = disks.load("cheetah9lp"), np.random.default_rng(4)
     sizes = random.integers(1, 200_000, 200)
     time = np.arange(200) * 100 * MS

@@ -120,7 +120,7 @@ def test_an_object_larger_than_the_window_leaves_the_others_there():
     for block, size in (1, 1), (2, 1), (3, 5):
         cache.access(block, size)
     assert (list(cache.window), list(cache.probation)) == ([1, 2], [3])
-    cache.access(2, 4)  # has grown
+    cache.access(2, 4)  # object 2 has grown
     assert (list(cache.window), list(cache.probation)) == ([1], [3, 2])
 
 
@@ -219,7 +219,7 @@ BELADY_SIZE = (46994, 42819, 40240, 40240)  # misses of libCacheSim's heuristic 
 
 def misses_there(folder, policy, room, ids, sizes):
     """Return the misses of the program itself, run on these objects."""
-    libcachesim = pytest.importorskip("libcachesim")  # in the lock file for every platform with a wheel
+    libcachesim = pytest.importorskip("libcachesim")  # locked for every platform that it has a wheel for
     record = np.dtype([("time", "<u4"), ("object", "<u8"), ("size", "<u4"), ("next", "<i8")])
     rows = np.zeros(len(ids), record)
     rows["object"], rows["size"], rows["next"] = ids, sizes, -1

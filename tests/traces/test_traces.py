@@ -136,7 +136,7 @@ def test_a_flipped_byte_of_a_compressed_file_is_an_input_error_or_unnoticed(tmp_
         except InputError as error:
             assert str(path) in str(error)
             told += 1
-    assert told  # at least once; without a checksum in Zstandard, a digit may become another
+    assert told  # not for every byte: in Zstandard without a checksum, a digit may become another one
 
 
 @pytest.mark.parametrize("chunk", [3, 7, 64])
@@ -217,7 +217,7 @@ def test_captures_that_lack_columns_or_values(tmp_path):
     pd.DataFrame(CAPTURE).drop(columns="block").to_parquet(tmp_path / "c.parquet")
     with pytest.raises(InputError, match="no column block"):
         open_trace(tmp_path / "c.parquet", "capture")
-    with pytest.raises(InputError, match="gives the place of a request"):  # it is Parquet, but of which format?
+    with pytest.raises(InputError, match="gives the place of a request"):  # its columns fit no format
         open_trace(tmp_path / "c.parquet")
     with pytest.raises(InputError, match="lacks a value"):
         open_trace(capture(tmp_path / "d.parquet", relation=["stock", None, "item"]))
@@ -296,7 +296,7 @@ def test_requests_that_add_up_to_too_many_references(tmp_path, monkeypatch):
             b"0,8,4096,R,0.0\n0,8,4096,R,1.0 junk\n",
             r"x\.spc, line 2: .*timestamp.*junk.*read as spc; if the file is",
         ),
-        ("x.spc", b"0,8,4096,Q,0.0\n", r"x\.spc, line 1: .*opcode.*read as spc"),  # by its suffix
+        ("x.spc", b"0,8,4096,Q,0.0\n", r"x\.spc, line 1: .*opcode.*read as spc"),  # recognised by its suffix
         ("x", b"5\n6\n7 x\n", r"x, line 3: too many fields in '7 x'.*read as lirs"),
         ("x.csv", b"time,key,size\n0,1,100\n1,2,-5\n", r"x\.csv, line 3: .*size.*'1,2,-5': -5 is out of range"),
         ("x.csv", b"time,what\n0,1\n", r"line 1: no column .time, what. gives the place of a request.*--columns"),
