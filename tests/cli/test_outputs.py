@@ -148,7 +148,7 @@ def test_names_that_are_not_utf8_and_plain_locales(tmp_path, environment, suffix
     )
     told, error = run_several(*commands, environment=environment)
     assert told[-1] == b"[0, 0, 0, 0, 0, 0, 2]\n" and os.path.exists(picture)
-    assert error.startswith(b"misspenalty: ") and error.count(b"\n") == 1  # about the last path
+    assert error.startswith(b"misspenalty: ") and error.count(b"\n") == 1  # it names the last path
 
 
 def run_several(*commands, environment=None, flags=()):

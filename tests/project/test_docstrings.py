@@ -31,7 +31,7 @@ def test_there_are_examples_to_run():
     for package in (misspenalty, misspenalty_studies):
         (folder,) = package.__path__
         files = [path.relative_to(folder) for path in Path(folder).rglob("*.py")]
-        files = [path for path in files if not {"tests", "play"} & set(path.parts)]  # Play runs in a browser
+        files = [path for path in files if not {"tests", "play"} & set(path.parts)]  # play runs in a browser only
         inside = {path.with_suffix("").as_posix().removesuffix("/__init__") for path in files}
         names = {f"{package.__name__}.{name.replace('/', '.')}" for name in inside if "/_" not in f"/{name}"}
         assert names <= {*MODULES}, "a folder without __init__.py hides its examples"

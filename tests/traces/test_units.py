@@ -322,7 +322,7 @@ PATTERN = r"(?P<time>\S+) (?P<key>\S+) (?P<size_kb>\d+)(?: (?P<level>\S+))?"
 
 
 def test_groups_of_a_pattern_are_columns_like_others(opened):
-    """Their names state units, their first value suggests the unit of times, and a group that is left out is named."""
+    """Names of groups state units, the first value suggests the unit of times, and a group left out is named."""
     lines = "# made by x\n1577808144360767 007 4 a\n1577808144360769 7 8 b\n"
     trace = opened(lines, pattern=PATTERN, skip="#")
     assert trace.time.tolist() == [0, 2000] and trace.bytes_of(slice(None)).tolist() == [4096, 8192]
