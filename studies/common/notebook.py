@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from PIL import Image  # comes with matplotlib
+from PIL import Image  # a dependency of Matplotlib
 
 from misspenalty.errors import InputError
 from misspenalty_studies.common.study import studies

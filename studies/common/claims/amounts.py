@@ -28,8 +28,8 @@ LIMIT_OBTAINED = "limit obtained: "  # begins the note of an entry that is not c
 
 @dataclass
 class Amount(Form):
-    """Numbers to compare with a published number or list, or with a limit: an obtained one in `limits` or, if `limits`
-    is empty, the published one."""
+    """Numbers to compare with a published number or list, or with a limit: the obtained limit in `limits`, otherwise
+    the published one."""
 
     obtained: pd.Series
     neutral: float | None = None
@@ -92,8 +92,8 @@ class Amount(Form):
         return list(zip(self.obtained, rows, strict=True))
 
     def _aim(self, claim):
-        """Return the tolerance (measure, size) and the number that the statement says is reached or nearly reached;
-        None if it says neither."""
+        """Return the tolerance (measure, size) and the target, if the statement says that a number is reached or nearly
+        reached; otherwise None."""
         if "near" in claim.published:
             return "relative", NEAR, claim.published["near"]
         return (*limit_of(claim), claim.published["limit"]) if claim.published.get("reached") else None

@@ -145,7 +145,7 @@ class Equality(Form):
 
 @dataclass
 class Trend(Form):
-    """Numbers along a key; every step must go in the published direction."""
+    """Numbers along a key; every step must have the published direction."""
 
     steps: pd.Series
     kinds = ("trend",)
@@ -162,7 +162,7 @@ class Trend(Form):
         return outcome_of(all(holds), shown, **counted(holds))
 
     def _moves(self, claim):
-        """Return how far each step goes in the published direction, and whether it does."""
+        """Return the size of each step in the published direction, and whether the step has this direction."""
         op = {"increasing": "<", "decreasing": ">"}[claim.published]
         return [((b - a) * _direction(claim), compare(op, a, b)) for a, b in itertools.pairwise(self.steps)]
 
@@ -172,8 +172,8 @@ class Trend(Form):
 
 @dataclass
 class Scatter(Form):
-    """Results (x, y) by group; points of the same group are paired, and of all pairs at least one must go in the
-    published direction and none against it."""
+    """Results (x, y) by group; points of the same group are paired; at least one pair must have the published
+    direction, and none the opposite one."""
 
     groups: list  # pairs (x, y) of Series
     kinds = ("trend",)
@@ -200,7 +200,7 @@ def _direction(claim):
 
 
 def _side(claim, a, b):
-    """Return 1 if two points go in the published direction, -1 if they go against it, otherwise 0."""
+    """Return 1 if two points have the published direction, -1 if they have the opposite one, otherwise 0."""
     return _sign(a[0], b[0]) * _sign(a[1], b[1]) * _direction(claim)
 
 

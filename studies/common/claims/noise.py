@@ -47,7 +47,7 @@ def runs(frames, halves):
     number = sum(map(len, cells.values()))
     if not number:
         return
-    from scipy.linalg import hadamard  # slow to import, and most jobs never get here
+    from scipy.linalg import hadamard  # slow to import, and most jobs do not need it
 
     order = min(RUNS, 2 ** int(np.ceil(np.log2(number + 1))))
     signs = hadamard(order)[:, 1:]

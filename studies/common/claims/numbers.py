@@ -40,7 +40,7 @@ def below(low, high):
 
 def number(value):
     """Return a value as text: a number with at most six significant digits, so that the text is the same on every
-    machine; a boolean in lower case; anything else as ``str`` gives it."""
+    machine; a boolean in lower case; anything else as ``str`` formats it."""
     if isinstance(value, bool | np.bool_):
         return str(bool(value)).lower()
     return f"{value:.6g}" if isinstance(value, int | float | np.number) else str(value)

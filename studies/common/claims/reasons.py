@@ -110,7 +110,7 @@ def reasons_table(claims, conditions, reasons, tables, results="results"):
 
 
 def why_missed(claims, conditions, reasons, tables):
-    """Give a reason for every missed entry, that is, for every entry whose verdict is in `MISSED`.
+    """State a reason for every missed entry, that is, for every entry whose verdict is in `MISSED`.
 
     Parameters
     ----------

@@ -193,7 +193,7 @@ def table_text(model, prefix, allowed, nested=True):
     str
         One row per key: its name, its meaning and its allowed values.
     """
-    rows = ["| key | what it says | allowed |", "|---|---|---|"]
+    rows = ["| key | meaning | allowed |", "|---|---|---|"]
     rows += [f"| `{key}` | {what} | {values} |" for key, what, values in _rows(model, prefix, allowed, nested)]
     return "\n".join(rows) + "\n"
 

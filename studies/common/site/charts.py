@@ -403,7 +403,7 @@ def _at(ticks, value):
 
 
 def _numeric(ticks):
-    """Tell whether the labels of an axis are the rounded values of its ticks, and therefore do not name what lies
+    """Tell whether the labels of an axis are the rounded values of its ticks, and therefore do not describe values
     between the ticks."""
     try:
         return all(math.isclose(float(label), value, rel_tol=0.05) for value, label in (ticks or {}).items() if label)

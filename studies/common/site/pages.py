@@ -489,7 +489,8 @@ def _rounded(cell):
 
 
 def _bar(claims, study=None):
-    """Return the parts of the bar of verdicts on the papers' claims: name, label, count, and the filter of a click."""
+    """Return the parts of the bar of verdicts on the papers' claims: name, label, count, and the filter that a click
+    sets."""
     counted, parts = claims_of(claims), []
     for name, (chosen, words) in PARTS.items():
         count = int((counted[list(chosen)] == pd.Series(chosen)).all(axis=1).sum())

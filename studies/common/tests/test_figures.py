@@ -158,7 +158,7 @@ def test_a_table_without_a_policy_can_be_drawn(name):
 
 
 @pytest.mark.parametrize("name", ["table4", "fig7", "overview"])
-def test_sizes_that_the_paper_does_not_have_stand_without_a_mark(name):
+def test_sizes_that_the_paper_does_not_have_get_no_mark(name):
     other = {
         key: table.assign(cache_mb=table["cache_mb"] / 10) if "cache_mb" in table else table
         for key, table in TABLES.items()
@@ -292,7 +292,7 @@ def test_published_rates_follow_from_the_printed_gains():
     assert derived[512, "mq"] == pytest.approx(1.08 * 1.12 * 1.10)
 
 
-def test_marks_stand_at_the_published_values():
+def test_marks_are_at_the_published_values():
     axis = mq.table4({"128mb": TABLES["table4"]}, PRINTED4).axes[0]
     marks = sorted(line.get_ydata()[0] for line in axis.lines if line.get_marker() == "D")
     assert marks == sorted(PRINTED4["hit_ratio_pct"])

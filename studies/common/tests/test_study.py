@@ -21,7 +21,7 @@ def write(folder, **keys):
     return path
 
 
-def test_every_folder_with_code_is_a_study_and_every_judged_study_says_what_came_out():
+def test_every_folder_with_code_is_a_study_and_every_judged_study_states_its_result():
     folders = {path.parent.name for path in ROOT.glob("studies/*/rules.smk")}
     assert set(studies()) == folders
     for name, study in studies().items():

@@ -71,12 +71,12 @@ def _write(options):
 
 
 def _check_results_in_git(root, outputs):
-    """Check that no result that git has is missing, and that no other file lies among the results."""
+    """Check that every result that git tracks exists, and that no other file is among the results."""
     deleted = crate.git(root, "ls-files", "--deleted", "results")
     if deleted:
         name = deleted.splitlines()[0]
         raise InputError(
-            "is missing, although git has it", path=Path(root) / name, remedy=f"`git checkout {name}` brings it back"
+            "is missing, although git tracks it", path=Path(root) / name, remedy=f"`git checkout {name}` restores it"
         )
     tracked = (crate.git(root, "ls-files", "-z", "results") or "").split("\0")
     if stray := sorted({*crate.result_files(root)} - {*tracked, *outputs}):

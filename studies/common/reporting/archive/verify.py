@@ -99,13 +99,13 @@ def _check_entries(archive, stored, date):
     for entry in stored.infolist():
         wrong = None
         if entry.compress_type != zipfile.ZIP_STORED or entry.flag_bits & 1:
-            wrong = "is compressed or encrypted; expected files stored as they are, as `make archive` stores them"
+            wrong = "is compressed or encrypted; expected plain, uncompressed files, as `make archive` stores them"
         elif entry.file_size > size or entry.file_size != entry.compress_size:
             wrong = f"states a size of {entry.file_size} bytes but stores {entry.compress_size}; the archive has {size}"
         elif (stored_bytes := stored_bytes + entry.file_size) > size:
             wrong = "shares its bytes with another one"
         elif FOREIGN.search(entry.orig_filename) or posixpath.normpath(entry.filename) != entry.filename:
-            wrong = "has a path that leaves the folder, or is not in its plain form"
+            wrong = "has a path that leaves the folder, or is not normalised"
         elif entry.filename in seen:
             wrong = "occurs twice"
         elif entry.date_time != date:
@@ -214,7 +214,7 @@ def _read_code(text):
     if crate.format_json(code) != text or code.keys() != {"sources", "revision", "directory"}:
         raise ValueError(f"is not a description of code: {text[:60]!r}")
     if not all(isinstance(one, str | None) for one in code.values()):
-        raise ValueError("an identifier is not a word")
+        raise ValueError("an identifier is neither text nor null")
     return code
 
 

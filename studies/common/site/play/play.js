@@ -273,8 +273,8 @@ async function own(file) {
   say(`${about.text}.`);
 }
 
-// Work on one thing at a time, with the choices as they are when it begins; a file that is dropped meanwhile waits. A
-// control that is disabled loses the focus, and gets it back
+// Run one task at a time, with the choices at its start; a file that is dropped meanwhile waits. A control that is
+// disabled loses the focus, which is restored afterwards
 let last = Promise.resolve();
 function guarded(work) {
   last = last.then(() => alone(work));
@@ -329,7 +329,7 @@ async function load() {
   manifest.claims.forEach((claim, place) => list.add(new Option(`${VERDICTS[claim.verdict]}: ${claim.statement}`, place)));
 }
 
-// What is asked for while the page loads waits until it is loaded and has run
+// A request made while the page loads waits until the page has loaded and run
 function listen() {
   fields.load.addEventListener("change", () => {
     usual_amount();
@@ -351,7 +351,7 @@ function listen() {
     if (target.files[0]) dropped(target.files[0]);
     target.value = "";
   });
-  // Text that is dragged into a field is the browser's business
+  // The browser handles text that is dragged into a field
   const has_files = (event) => event.dataTransfer.types.includes("Files");
   document.addEventListener("dragover", (event) => { if (has_files(event)) event.preventDefault(); });
   document.addEventListener("drop", (event) => {

@@ -226,9 +226,9 @@ def test_trend_is_strictly_monotonic(direction, values, verdict):
     ("x", "y", "direction", "verdict"),
     [
         ([1, 2, 3], [4, 5, 6], "increasing", "reproduced"),
-        ([1, 2, 3], [4, 4, 6], "increasing", "reproduced"),  # a tie does not go against the direction
+        ([1, 2, 3], [4, 4, 6], "increasing", "reproduced"),  # a tie does not contradict the direction
         ([1, 2, 3], [4, 6, 5], "increasing", "not_reproduced"),
-        ([1, 2, 3], [4, 4, 4], "increasing", "not_reproduced"),  # no pair goes with the direction
+        ([1, 2, 3], [4, 4, 4], "increasing", "not_reproduced"),  # no pair has the direction
         ([1, 2, 3], [6, 5, 4], "decreasing", "reproduced"),
     ],
 )

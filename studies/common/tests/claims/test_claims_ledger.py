@@ -154,7 +154,7 @@ def test_an_id_is_used_once_and_the_line_is_named(tmp_path):
         load(tmp_path, GOOD, copy.deepcopy(GOOD))
 
 
-def test_a_file_that_is_not_there_or_not_yaml_is_named(tmp_path):
+def test_a_file_that_is_missing_or_not_yaml_is_named(tmp_path):
     with pytest.raises(InputError, match=r"nowhere\.yaml: no such file"):
         read_ledger(tmp_path / "nowhere.yaml")
     broken = tmp_path / "ledger.yaml"

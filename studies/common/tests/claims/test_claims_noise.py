@@ -69,7 +69,7 @@ def test_a_ratio_of_numbers_that_may_be_zero_is_not_certain():
     assert Moved((1.0, np.inf), seeds=True).spread([1.0], lambda form: [form]).tolist() == [np.inf]
 
 
-def test_a_claim_on_tables_of_unlike_runs_gives_the_larger_number_of_seeds():
+def test_a_claim_on_tables_with_different_runs_has_the_larger_number_of_seeds():
     study = SimpleNamespace(
         TABLES=TABLES | {"u": TABLES["t"]},
         claims=lambda record, tables: record.value("x.one", tables["t"].ms[0] + tables["u"].ms[0], neutral=0),
@@ -97,7 +97,7 @@ def test_an_order_closer_than_its_intervals_is_a_tie(values, expected):
     assert verdict(entry("x.one", "ordering", [["a"], ["b"]]), order, values, [0.3, 0.3])["verdict"] == expected
 
 
-def test_one_point_that_fails_for_certain_outweighs_ties():
+def test_one_point_that_certainly_fails_outweighs_ties():
     def order(recorder, ms):
         recorder.order("x.one", {"a": ms[[0, 1]], "b": ms[[2, 3]].set_axis([0, 1])})
 
@@ -249,7 +249,8 @@ def test_seeds_outside_both_edges_of_a_tolerance_make_a_tie(kind, published, rec
 
 @pytest.mark.parametrize("seeds", [[], [7]])
 def test_without_two_shared_seeds_the_intervals_of_the_means_are_used(seeds):
-    """Student's t has no interval for one value; a number far from what is published must not pass as a direction."""
+    """Student's t has no interval for one value; a number far from the published one must not be judged
+    ``direction``."""
     each = pd.DataFrame({"at": 0, "ms": -5.0, "count": 1.0, "seed": seeds})
     study = SimpleNamespace(
         TABLES={"t": Table(("at",), ("ms", "count"), cross(at=(0,)), by_seed=True)},
@@ -286,5 +287,5 @@ def test_a_single_number_has_the_same_interval_from_its_seeds():
      (0.0445, 0, "0.0445"), (-0.0, 0, "0"), (1098.42, 2.7, "1098.4"), (1234567.8, 0, "1235000"), (1e-7, 0, "1e-07"),
      (1e-6, 0, "0.000001"), (float("inf"), 0, "inf"), (-0.4, 18.3, "0"), (-0.6, 18.3, "-1")],
 )  # fmt: skip
-def test_a_number_is_rounded_to_what_it_carries(number, half, written):
+def test_a_number_is_rounded_to_its_known_digits(number, half, written):
     assert rounded(number, 5 if number == 1098.42 else 4, half) == written

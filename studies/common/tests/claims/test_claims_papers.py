@@ -225,7 +225,7 @@ COMPOUND = {
 }
 
 
-def test_turning_every_table_upside_down_refutes_every_ordering_and_trend():
+def test_inverting_every_table_refutes_every_ordering_and_trend():
     turned = {}
     for name, table in all_tables().items():
         values = table.select_dtypes("number").columns.difference(

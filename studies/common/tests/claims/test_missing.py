@@ -48,7 +48,7 @@ def test_a_claim_counts_once_per_fact_and_alone_before_together():
     assert count(claims(), conditions) == {"first level": (1, 1), "writes": (1, 1), NONE: (2, 0)}
 
 
-def test_what_the_baseline_reproduces_counts_for_no_fact():
+def test_a_claim_that_the_baseline_reproduces_counts_for_no_fact():
     """Every condition is run with one seed, so a claim that one seed alone reproduces must count for no fact."""
     conditions = tried(
         ("mq.a", "one seed", "reproduced"),

@@ -387,7 +387,7 @@ def test_an_archive_of_another_release_is_reported(archive, checkout):
         verify(archive, checkout)
 
 
-def test_a_bomb_is_refused_before_it_goes_off(archive, checkout):
+def test_a_zip_bomb_is_refused_before_it_is_unpacked(archive, checkout):
     repack(archive, {"results/bomb.csv": bytes(64 * 2**20)}, method=zipfile.ZIP_DEFLATED)
     with pytest.raises(InputError, match=r"entry 'CITATION.cff' is compressed or encrypted"):
         verify(archive, checkout)
@@ -442,7 +442,7 @@ def test_a_forged_release_is_different(checkout, tmp_path):
         ({"revision": "swh:1:rev:0"}, None),
         ([], "cannot be used: is a list, not an object"),
         (1, "cannot be used: is a int, not an object"),
-        ({"sources": 1}, "cannot be used: an identifier is not a word"),
+        ({"sources": 1}, "cannot be used: an identifier is neither text nor null"),
         ({"more": ""}, "cannot be used: is not a description of code"),
     ],
 )
@@ -472,7 +472,7 @@ def test_the_commit_of_a_repository_around_the_checkout_is_not_taken_for_its_own
     assert own["revision"].startswith("swh:1:rev:") and own["directory"].startswith("swh:1:dir:")
 
 
-def test_git_has_every_result_and_no_result_of_git_is_missing(checkout, tmp_path, capsys):
+def test_git_tracks_every_result_and_no_tracked_result_is_missing(checkout, tmp_path, capsys):
     for arguments in (("init", "-q"), ("add", "--force", "results/claims.csv", TABLE)):
         subprocess.run(["git", "-C", str(checkout), *arguments], check=True, capture_output=True)
     identity = ("-c", "user.name=a", "-c", "user.email=a@example.org")
@@ -490,7 +490,7 @@ def test_git_has_every_result_and_no_result_of_git_is_missing(checkout, tmp_path
     (checkout / "results/manifest.json").unlink()
     (checkout / TABLE).unlink()
     assert main(write) == 2
-    assert f"{TABLE}: is missing, although git has it; `git checkout {TABLE}` brings it back" in capsys.readouterr().err
+    assert f"{TABLE}: is missing, although git tracks it; `git checkout {TABLE}` restores it" in capsys.readouterr().err
 
 
 def test_the_commit_is_compared_in_a_git_checkout(archive, checkout, monkeypatch):

@@ -23,7 +23,7 @@ GOOD = pd.DataFrame({"cpu_us": [0, 5000], "ratio": [1.05, 1.04], "target": [1.08
 PATH = "results/mq/fig7_objective.csv"
 
 
-def test_the_page_is_in_step_with_the_declarations():
+def test_the_page_matches_the_declarations():
     made = dictionary.dictionary_text(ROOT / "results")
     assert (ROOT / "results/README.md").read_text(encoding="utf-8") == made, "run workflow/scripts/refresh_readme.py"
 

@@ -97,7 +97,7 @@ def test_a_changed_result_changes_the_paper(copy, tmp_path):
     assert (tmp_path / "before.pdf").read_bytes() != (tmp_path / "after.pdf").read_bytes()
 
 
-def test_other_sizes_and_streams_compile(copy, tmp_path):
+def test_the_paper_compiles_with_other_sizes_and_streams(copy, tmp_path):
     """The paper must also compile from a small run, whose cache sizes differ from the paper's and whose captures the
     fact sheet does not list."""
     for path in (copy / "results" / "mq").glob("*.csv"):
@@ -177,7 +177,7 @@ def test_prose_follows_the_numbers(copy, texts):
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)
-def test_no_code_is_printed(texts, document):
+def test_no_source_code_is_printed(texts, document):
     """A line break before a method ends a Typst statement, and the rest is typeset as text. The documents must not
     contain such text."""
     leaks = re.findall(r"\.(?:filter|map|sorted|join|flatten)\(.{0,30}|=&gt;|#let \w+", texts[document])
@@ -224,7 +224,7 @@ def results():
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=lambda path: f"{path.parent.name}/{path.name}")
-def test_no_result_is_typed(source):
+def test_no_result_is_typed_into_the_documents(source):
     """The source must not contain decimal numbers other than lengths, section numbers and releases, nor `results`."""
     assert not numbers_of(source), "read it from a result file"
     text = re.sub(r"//[^\n]*", "", source.read_text())

@@ -54,13 +54,13 @@ def share(page):
     return typeset.filled(marks, int(TOP * SCALE), int(BOTTOM * SCALE), int(typeset.ROW * SCALE))
 
 
-def test_nothing_lies_over_anything_else(boxes):
+def test_no_text_or_picture_overlaps_another(boxes):
     assert len(boxes) > 20 and all(len(found) > 2 for found in boxes)
     met = {number: pairs for number, found in enumerate(boxes, 1) if (pairs := typeset.meetings(found))}
     assert not met, f"pages {list(met)}"
 
 
-def test_nothing_lies_in_the_margins(boxes):
+def test_nothing_is_in_the_margins(boxes):
     found = {number: places for number, one in enumerate(boxes, 1) if (places := outside(one))}
     assert not found
 
@@ -95,7 +95,7 @@ def test_the_checks_of_pages_find_made_up_faults(tmp_path, body, meet, leave):
     assert bool(outside(found)) == leave
 
 
-def test_a_picture_over_words_is_seen(tmp_path):
+def test_a_picture_over_words_is_detected(tmp_path):
     (tmp_path / "dot.svg").write_text(
         '<svg xmlns="http://www.w3.org/2000/svg" width="90" height="40"><rect width="90" height="40"/></svg>'
     )

@@ -135,7 +135,7 @@ def test_what_a_job_writes_at_the_end_of_its_log_is_read_back(tmp_path):
     assert set(found) == {"cpu_s", "peak_rss_mb"} and found["cpu_s"] >= 0.3 and found["peak_rss_mb"] > 10
 
 
-def test_a_benchmark_file_that_is_not_there_or_not_text_says_nothing(tmp_path):
+def test_a_benchmark_file_that_is_missing_or_not_text_yields_no_values(tmp_path):
     nothing = {"wall_s": None, "cpu_s": None, "peak_rss_mb": None}
     assert provenance.read_benchmark(tmp_path / "none.tsv") == nothing
     (tmp_path / "binary.tsv").write_bytes(bytes(range(256)) * 10)

@@ -32,7 +32,7 @@ def test_type_is_at_least_seven_points(path):
     assert all(size >= LEAST or size / RAISED >= LEAST for size in found), sorted(found)
 
 
-def test_small_type_is_seen():
+def test_small_type_is_detected():
     assert sizes(b"stream\n" + zlib.compress(b"/F1 5.5 Tf (x) Tj") + b"\nendstream") == {5.5}
 
 

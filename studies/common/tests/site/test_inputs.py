@@ -129,7 +129,7 @@ def test_damaged_readings_are_refused(tmp_path, changed):
         inputs.read_readings(path, "vlog")
 
 
-def test_rows_and_lines_have_to_be_there(tmp_path):
+def test_rows_and_lines_have_to_exist(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("x,y\n1,2\n3,4\n")
     assert inputs.rows_of(path, [1])[1].to_numpy().tolist() == [["3", "4"]]

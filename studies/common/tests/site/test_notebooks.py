@@ -32,7 +32,7 @@ def test_an_unknown_notebook_is_refused(monkeypatch, capsys):
 
 
 @pytest.mark.parametrize("name", ["00-start-here", "whatif"])
-def test_a_page_is_whole_by_itself(browser, tmp_path, name):
+def test_a_page_requests_nothing_but_itself(browser, tmp_path, name):
     path = tmp_path / f"{name}.html"
     path.write_text(page(with_controls(name), name))
     requests, shown = [], browser.new_page()

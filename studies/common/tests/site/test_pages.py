@@ -152,7 +152,7 @@ def test_a_printed_page_has_whole_tables_and_no_buttons(site, page):
 
 @pytest.mark.parametrize("name", ["study/vlog.html", "claims.html", "claim/vlog.table2.new_disk.html", "files.html"])
 def test_a_page_fits_into_320_pixels(site, page, name):
-    """A screen of 1280 pixels is as narrow if its page is enlarged to 400 %."""
+    """A screen of 1280 pixels has this width at a zoom of 400 %."""
     page.set_viewport_size({"width": 320, "height": 640})
     page.goto(f"file://{site}/{name}")
     assert page.evaluate("document.documentElement.scrollWidth") <= 320
@@ -258,7 +258,7 @@ def test_the_table_of_files_has_its_heads_on_a_phone_and_shows_keys_a_whole_dige
     assert row.locator(".digest").evaluate(cut) == "ellipsis normal"
 
 
-def test_the_number_of_the_marked_line_can_be_read_in_the_dark(site, page):
+def test_the_number_of_the_marked_line_is_legible_in_dark_mode(site, page):
     page.emulate_media(color_scheme="dark")
     page.goto(f"file://{site}/claim/{claims(site)['id'][0]}.html")
     color = "(one) => getComputedStyle(one).color"
@@ -283,7 +283,7 @@ def test_two_builds_are_equal_to_the_byte(root, site, tmp_path):
         ("plays=.", "the site has no part 'plays'; expected docs, notebooks, play"),
     ],
 )
-def test_a_part_that_is_not_there_is_named(root, tmp_path, capsys, monkeypatch, part, message):
+def test_a_missing_part_is_named(root, tmp_path, capsys, monkeypatch, part, message):
     monkeypatch.chdir(tmp_path)
     assert main(["--root", str(root), "--out", str(tmp_path / "site"), "--with", part]) == 2
     assert message in capsys.readouterr().err
@@ -297,13 +297,13 @@ def test_a_part_without_a_folder_is_refused(part, capsys):
     assert "--with needs NAME=FOLDER" in capsys.readouterr().err
 
 
-def test_without_results_there_is_one_line_that_says_what_to_do(tmp_path, capsys):
+def test_without_results_one_line_says_what_to_do(tmp_path, capsys):
     assert main(["--root", str(tmp_path), "--out", str(tmp_path / "site")]) == 2
     assert "make reproduce" in capsys.readouterr().err
     assert os.listdir(tmp_path) == []
 
 
-def test_without_readings_the_build_says_how_to_make_them(root, tmp_path):
+def test_without_readings_the_build_says_which_command_makes_them(root, tmp_path):
     path = root / "results" / STUDY / "runs" / "readings.json"
     text = path.read_text()
     path.unlink()

@@ -1,4 +1,4 @@
-"""Test that the page "Press play" gives the native results in a browser: formats, policies, devices, sizes."""
+"""Test that the page "Press play" produces the native results in a browser: formats, policies, devices, sizes."""
 
 import ast
 import functools
@@ -182,7 +182,7 @@ def test_misses_equal_native_ones(page, traces, policy):
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_every_format_is_read_as_natively(page, tmp_path, name):
-    """A file of each format must give the native trace, and the native counts at three cache sizes."""
+    """A file of each format must yield the native trace, and the native counts at three cache sizes."""
     content = corpus.TRACES[name]()
     path = tmp_path / name
     path.write_bytes(content)
@@ -489,7 +489,7 @@ def test_a_claim_is_judged_as_archived(page):
     ],
 )
 def test_an_order_is_judged_by_the_rule_of_the_ledger(page, tolerance, ratios, expected):
-    """A clear order is a tie up to 5 % of the smaller number, and equal numbers have no order."""
+    """An order called clear is a tie within 5 % of the smaller number; equal numbers have no order."""
     claim = {"form": "order", "tolerance": tolerance}
     call = "([claim, ratios]) => verdict(claim, ratios[0] - ratios[1], ratios)"
     assert page.evaluate(call, [claim, ratios]) == expected

@@ -38,7 +38,7 @@ def made(tmp_path, monkeypatch):
     return module
 
 
-def test_the_rows_that_a_claim_cannot_do_without_are_its_own(made):
+def test_a_claim_reads_the_rows_without_which_it_is_undecided(made):
     found = readings(made, {"ratios": pd.DataFrame({"policy": ["opt", "mq", "lru"], "ratio": [3.0, 2.0, 1.0]})})
     assert found["made.lru"].rows == {"ratios": [2]}
     assert found["made.gain"].rows == {"ratios": [1, 2]}
@@ -53,7 +53,7 @@ def test_the_line_is_the_one_that_records_the_claim(made):
         assert found[claim].path == made.__file__
 
 
-def test_a_table_that_is_not_there_gives_lines_without_rows(made):
+def test_a_missing_table_yields_lines_without_rows(made):
     found = readings(made, {})
     assert found and not any(one.rows for one in found.values())
 

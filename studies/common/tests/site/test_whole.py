@@ -20,7 +20,7 @@ def test_no_link_is_dead(whole):
     assert dead_links(whole) == []
 
 
-def test_a_dead_link_is_seen(tmp_path):
+def test_a_dead_link_is_detected(tmp_path):
     (tmp_path / "a.html").write_text('<a href="b.html#there">b</a> <a href="b.html#not">b</a> <img src="c.png">')
     (tmp_path / "b.html").write_text('<p id="there">b</p> <a href="https://example.org/">b</a>')
     assert dead_links(tmp_path) == [("a.html", "b.html#not"), ("a.html", "c.png")]
@@ -91,7 +91,7 @@ def test_no_rule_of_accessibility_is_broken(whole, browser, axe, kind):
     assert found == {}
 
 
-def test_a_broken_rule_is_seen(browser, axe):
+def test_a_broken_rule_is_detected(browser, axe):
     page = browser.new_page()
     page.set_content("<html><body><img src='data:,'><input></body></html>")
     assert {"image-alt", "label"} <= broken(page, axe).keys()
