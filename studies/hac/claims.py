@@ -28,7 +28,7 @@ QUANTITIES = {  # quantities of the projections, by case
     "pentium_pro": ("conversion_over_alpha_pct", "replacement_over_alpha_pct"),
     "pentium_pro_larger_l2": ("replacement_over_alpha_pct",),
 }
-# The paper gives these cases for only two traversals; some claims read every traversal that the table has.
+# The paper prints these cases for only two traversals; some claims read every traversal that the table has.
 NAMED = dict.fromkeys(("server_hit_23", "pentium_pro", "pentium_pro_larger_l2"), ("T1-", "T1"))
 TABLES = {
     "projections": Table(

@@ -1,4 +1,4 @@
-"""Make the HAC study's tables under other readings of what the paper leaves open.
+"""Compute the HAC study's tables under other readings of what the paper leaves open.
 
 The readings concern what a cache size includes, the server's cache, the order of pages on the drive, where T1- stops,
 the database, and the unit costs that decide a claim which is not reproduced. The study's fit is not repeated. For hit
@@ -276,7 +276,7 @@ def at_client(one, fetches, cache_mb, costs):
 
 
 def hit_times(data, cache_mb, testbed):
-    """Yield Table 3 with each alternative value that the testbed's file gives for a cost in `PER_OBJECT`.
+    """Yield Table 3 with each alternative value that the testbed's file lists for a cost in `PER_OBJECT`.
 
     Yields
     ------

@@ -98,7 +98,7 @@ def fig9(table, published):
             printed = said.loc[name, f"{part}_over_fetch_pct"]
             if pd.notna(printed):
                 right.plot(place, printed, zorder=5, **_MARK)
-            # a mark where the number would be written moves the number up
+            # a mark at the place of the number moves the number up
             lifted = pd.notna(printed) and -0.04 * top < printed - share[name] < 0.1 * top
             above = printed + 0.025 * top if lifted else share[name]
             right.text(place, above, f"{share[name]:.1f}", ha="center", va="bottom", fontsize=7)

@@ -1,4 +1,4 @@
-"""Price the HAC study's runs: the operations are priced for a processor, and the fetches go through the page server.
+"""Price the HAC study's runs: operations are priced for a processor, and fetches are replayed on the page server.
 
 Paper: M. Castro, A. Adya, B. Liskov, A. C. Myers, "HAC: Hybrid Adaptive Caching for Distributed Storage Systems", SOSP
 1997, section 4.4. Miss penalty = fetch time + replacement overhead + conversion overhead, as means per fetch. One cost,
@@ -182,7 +182,7 @@ def _stream(used, times, fetch, register):
 def _shifted(used, times, register, clients):
     """Return a stream of the same hot fetches for each client, each with a different starting point.
 
-    A client that has made the last fetch does the work after it, and goes on with the first fetch.
+    A client that has made the last fetch does the work after it, and continues with the first fetch.
     """
     fetch = used["page"].to_numpy() > 0
     stream = _stream(used, times, fetch, register)

@@ -39,7 +39,7 @@ class OtherRuns(NamedTuple):
 
 
 def other_runs(data, points_mb, iterations, testbed):
-    """Make the runs on one database that the projections need besides those of Figure 9.
+    """Perform the runs on one database that the projections need besides those of Figure 9.
 
     Parameters
     ----------

@@ -26,7 +26,7 @@ class Database(Settings):
     levels: int | None = setting(None, "Levels of assemblies.", ge=1, le=12)
     composites_per_base: int | None = setting(None, "Private composite parts per base assembly.", ge=1, le=255)
     documents: Literal["apart", "between"] | None = setting(
-        None, "Where documents lie. `apart`: in an area of their own; `between`: each next to its composite part."
+        None, "Place of documents. `apart`: in an area of their own; `between`: each next to its composite part."
     )
 
 
@@ -185,7 +185,7 @@ class HacSettings(Settings):
     )
     dynamic_mb: Distinct[Size] = setting([4, 8, 16, 24, 32], "Client caches of the dynamic traversal, MB.")
     hit_time_mb: Size = setting(
-        30, "Client cache of the hit times (Table 3), MB; it has to hold everything that T1 reads.", "The paper's."
+        30, "Client cache of the hit times (Table 3), MB; it must have room for all that T1 reads.", "The paper's."
     )
     updates_mb: Size = setting(12, "Client cache of the traversals with updates, MB.", "The paper's.")
     server_cache_mb: Distinct[Size] = setting(

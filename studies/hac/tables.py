@@ -265,7 +265,7 @@ def _peak_mb(curve):
 
 
 def fit_to_calibration(sweep, machine, calibration, cache_mb, sizes):
-    """Call `fit` with the target and the range that ``data/calibration.yaml`` gives (a workflow job).
+    """Call `fit` with the target and the range in ``data/calibration.yaml`` (a workflow job).
 
     Parameters
     ----------

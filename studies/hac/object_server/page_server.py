@@ -132,9 +132,9 @@ class PageServer:
         ----------
         streams : sequence of Stream
         earlier : sequence of int
-            Pages that went through the page cache before the clock starts, in this order.
+            Pages that are looked up in the page cache, in this order, before the clock starts.
         enough : int, optional
-            Stop once each client has fetched that many pages; the times of fetches unfinished then are incomplete.
+            Stop once each client has fetched this number of pages; the times of unfinished fetches are then incomplete.
 
         Returns
         -------

@@ -68,7 +68,7 @@ cdef class ObjectCache(IndirectionTable):
     cdef Py_ssize_t free_count
     cdef int64_t budget             # bytes of frames and table; only of frames if the table is not counted
     cdef bint counts_table          # whether the budget includes the table
-    cdef int tracks                 # what an access also does: 0 nothing, 1 stamp the frame, 2 call `touch`
+    cdef int tracks                 # additional work of an access: 0 none, 1 stamp the frame, 2 call `touch`
     cdef int64_t tick               # tracked uses and fetches so far
     cdef int64_t* stack             # the program's activation records, words
     cdef Py_ssize_t stack_top       # words in use

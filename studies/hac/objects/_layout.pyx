@@ -6,7 +6,7 @@ from misspenalty_studies.hac.objects._format cimport OID_BITS, PAGE, PAGE_HEADER
 
 
 def place(const uint32_t[::1] sizes, uint32_t[::1] orefs, uint32_t[::1] offsets, uint32_t first_page):
-    """Give every object its oref and its offset in the page; return the number of pages used.
+    """Assign every object an oref and an offset in its page; return the number of pages used.
 
     A page is full if the next object and its 2-byte offset do not fit, or if the object's number in the page would need
     more than `OID_BITS` bits.

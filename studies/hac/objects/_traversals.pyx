@@ -59,7 +59,7 @@ cdef class Traversals(Kernel):
         self.waiting = <uint32_t*>self.allocate(room, sizeof(uint32_t))
 
     def hold(self, uint32_t oref):
-        """Give the program itself a reference to an object and return the object's table entry; 0 = failed."""
+        """Add a reference from the program itself to an object; return the object's table entry, 0 = failed."""
         self.check_unused()
         return self.cache.hold(oref)
 
@@ -95,7 +95,7 @@ cdef class Traversals(Kernel):
         """Walk from any object: step s follows the current object's reference s, modulo the number of its references.
 
         If the object has no references, or if that reference is null, the walk returns to its start. Return the number
-        of objects met, -1 if the walk failed.
+        of objects visited, or -1 if the walk failed.
         """
         cdef int64_t met = 0
         with self, nogil:
@@ -198,7 +198,7 @@ cdef class Traversals(Kernel):
         return done
 
     cdef int read_composite(self, uint8_t* me) noexcept nogil:
-        # each read may fetch, so the order matters; `or` keeps it, whereas C leaves the order within a sum open
+        # each read may fetch, so the order matters; `or` keeps it, whereas C does not specify the order within a sum
         if self.touch(me, COMPOSITE_TYPE) < 0 or self.touch(me, COMPOSITE_PARTS) < 0:
             return -1
         if self.touch(me, COMPOSITE_USED_PRIVATE) < 0 or self.touch(me, COMPOSITE_USED_SHARED) < 0:
@@ -309,7 +309,7 @@ cdef class Traversals(Kernel):
         return done
 
     cdef inline Py_ssize_t wait_for(self, uint8_t* part, Py_ssize_t left) noexcept nogil:
-        """Put a part on the list and return the new length; a reference is added to keep the table entry in use."""
+        """Append a part to the list and return the new length; an added reference keeps the table entry in use."""
         cdef uint32_t index = word(part) & ENTRY
         self.cache.refer(index)
         self.waiting[left] = index

@@ -48,7 +48,7 @@ TIMED = ("register", "stack_scanning", "usage_computation", "compaction", "conve
 ENTRY_BYTES = 16
 _INSTALLED, _MODIFIED, _SWIZZLED, _ENTRY = 1 << 26, 1 << 27, 1 << 31, (1 << 22) - 1
 _FAILURES = {
-    1: "no frame could be freed: the stack or modified objects hold all of them; use a larger cache",
+    1: "no frame could be freed: each is in use by the stack or has modified objects; use a larger cache",
     2: "the indirection table is full, or the machine has no memory left; use a smaller cache",
     3: "the program followed a reference that does not lead to an object",
 }

@@ -30,8 +30,8 @@ MODULE, MANUAL, COMPLEX, BASE, COMPOSITE, PART, CONNECTION, DOCUMENT = range(len
 
 
 class Draws:
-    """All random values, drawn in a fixed order; types are given by numbers, and composite parts by indices that count
-    over all modules."""
+    """All random values, drawn in a fixed order; types are numbers, and composite parts are indices counted over all
+    modules."""
 
     def __init__(self, p, generator):
         def integers(low, high, *shape):

@@ -51,7 +51,7 @@ def test_sensitivity_leaves_out_only_what_moves_neither_share():
         assert sorted(shown) == sorted(name.replace("_", " ") for name in names)
 
 
-def test_the_text_above_a_stack_stands_clear_of_its_value():
+def test_the_text_above_a_stack_does_not_overlap_its_value():
     """No share of stack scanning may overlap a stack's number, which is above the stack's whisker."""
     figure = figures.fig10(table("fig10"), pd.read_csv(ROOT / "studies/hac/published/miss_penalty.csv"))
     (axis,) = figure.axes

@@ -251,7 +251,7 @@ def test_a_share_of_exactly_the_retention_is_not_below_it(retention, expected):
     assert [one[1:4] for one in cache.kernel.candidate_set if one[0] == 0] == [expected]
 
 
-def test_pages_behind_4_gb_are_found(tmp_path):
+def test_pages_beyond_4_gb_are_found(tmp_path):
     small, page = chain(1), 2**19 + 1
     pages = np.memmap(tmp_path / "sparse", np.uint8, "w+", shape=(page, PAGE))
     pages[-1] = small.pages[0]
@@ -300,7 +300,7 @@ def test_a_page_with_installed_objects_costs_nothing_when_it_is_fetched_again():
     assert sorted(copies) == [False, True]
 
 
-def test_entries_go_when_nothing_refers_to_them():
+def test_entries_are_freed_when_nothing_refers_to_them():
     database = chain(40)
     cache = FPC(database, 4 * PAGE, table=False)
     program = Program(cache, database)

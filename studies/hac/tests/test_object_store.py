@@ -35,7 +35,7 @@ def stream(pages, before=0, register=0):
 # --- prices
 
 
-def test_a_line_is_in_the_second_level_cache_as_far_as_that_reaches(testbed):
+def test_the_share_of_lines_in_the_second_level_cache_follows_from_its_size(testbed):
     alpha = testbed.processor()
     assert alpha.line_ns(alpha.l2_bytes / 2) == alpha.l2_ns
     assert alpha.line_ns(2 * alpha.l2_bytes) == pytest.approx((alpha.l2_ns + alpha.memory_ns) / 2)
@@ -101,7 +101,7 @@ def test_a_machine_file_with_an_unknown_key_is_refused(tmp_path):
         load_testbed(path)
 
 
-def test_variations_leave_the_own_value_out(testbed):
+def test_variations_leave_out_the_value_in_use(testbed):
     listed = testbed.variations()
     assert ("client_cpi", 1.2) in listed
     assert ("install_instructions", 50.0) in listed
@@ -205,7 +205,7 @@ def _replays(draw):
 
 
 @given(_replays(), st.sampled_from([None, 100]))
-def test_the_kernel_is_the_reference(testbed, replay, rate):
+def test_the_kernel_equals_the_reference(testbed, replay, rate):
     streams, earlier, enough, order, pages, share = replay
     chosen = testbed.with_values(page_order=order, server_cache_mb=pages * 8192 / 2**20)
 

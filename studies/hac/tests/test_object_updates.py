@@ -79,11 +79,11 @@ def test_no_update_is_lost(updated, system, frames, parameters):
 
 @pytest.mark.parametrize("system", [FPC, Clock, GOM])
 def test_a_transaction_that_modifies_more_pages_than_there_is_room_for_is_refused(updated, system):
-    with pytest.raises(ParameterError, match="modified objects hold all"):
+    with pytest.raises(ParameterError, match="or has modified objects"):
         commits(system(updated[0], 15 * PAGE, writable=True), updated[0])
 
 
-def test_the_checksum_sees_a_swap(updated):
+def test_the_checksum_detects_a_swap(updated):
     database, _ = updated
     program = Program(HAC(database, 2**24, writable=True), database)
     program.run("T2b")

@@ -30,7 +30,7 @@ class Buddies:
         self.vacant[order].append(granule)
 
     def take(self, size):
-        """Take a block for this many bytes and return (first granule, order); None if there is none."""
+        """Allocate a block of at least `size` bytes; return (first granule, order), or None if there is no room."""
         order = next(order for order in range(TOP + 1) if GRANULE << order >= size)
         found = next((larger for larger in range(order, TOP + 1) if self.vacant[larger]), None)
         if found is None:
@@ -51,7 +51,7 @@ class GOMReference(CacheReference):
         for frame in self.frames[self.first :]:
             frame.kind = BUFFER
         self.free = self.frames[: self.first][::-1]
-        self.buddies, self.blocks = Buddies(count - self.first), {}  # blocks by thing, the one used longest ago first
+        self.buddies, self.blocks = Buddies(count - self.first), {}  # blocks by thing, the least recently used first
 
     def touch(self, thing):
         if thing in self.blocks:

@@ -83,7 +83,7 @@ class CacheReference:
         return entry.thing
 
     def touch(self, thing):
-        """Do what the policy does at an access."""
+        """Record an access in the policy's state."""
         self.tick += 1
         thing.frame.used = self.tick
 
@@ -193,7 +193,7 @@ class CacheReference:
         return [f for f in self.frames if f.kind in (INTACT, MIXED) and f is not self.incoming and f not in pinned]
 
     def prepare(self):
-        """Do what the policy does once per fetch."""
+        """Run the step that the policy takes once per fetch."""
 
     # --- a program
 

@@ -35,7 +35,7 @@ class Thing:
 
 
 class Builder:
-    """The maker of a database's objects, in order; `things` holds them."""
+    """Creates a database's objects in order, and keeps them in `things`."""
 
     def __init__(self, parameters, generator):
         self.p, self.draws, self.things = parameters, Draws(parameters, generator), []
