@@ -34,7 +34,7 @@ def fact(facts, raw, *keys):
     for key in (name, *keys):
         if not isinstance(found, dict) or key not in found:
             raise InputError(
-                f"does not give {'.'.join(keys)} of {name}",
+                f"lacks {'.'.join(keys)} of {name}",
                 path=facts,
                 expected=FORM.format(name=name),
                 remedy="add the entry; config/README.md says what it needs",

@@ -1,4 +1,4 @@
-"""Record the values that the Multi-Queue study's tables give for each statement of the paper."""
+"""Record what the tables of the Multi-Queue study show for each statement of the paper."""
 
 import pandas as pd
 

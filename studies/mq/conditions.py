@@ -86,7 +86,7 @@ def over_another(trace, levels, threshold_mb, cache_mb):
     ----------
     trace : Trace
     levels : DataFrame
-        Table from `calibrate`, which gives the target and the range of sizes.
+        Table from `calibrate`, which has the target and the range of sizes.
     threshold_mb, cache_mb
         As in `calibrate`.
 

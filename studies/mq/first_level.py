@@ -114,7 +114,7 @@ def calibrate(trace, target_pct, span_mb, threshold_mb, cache_mb, shown_mb, read
     Raises
     ------
     ParameterError
-        The published share is not between the shares that the smallest and the largest size give; or as in
+        The published share is not between the shares with the smallest and the largest size; or as in
         `misspenalty_studies.mq.runs.behind`.
     """
     found = {}

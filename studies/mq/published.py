@@ -11,7 +11,7 @@ def printed_hit_ratios(published):
 
 
 def published_rates(published):
-    """Return the bars of the paper's Figure 7 that its text gives or implies.
+    """Return the bars of the paper's Figure 7 that its text states or implies.
 
     Parameters
     ----------

@@ -198,11 +198,11 @@ def behind(trace, cache_mb, reads=None):
     Raises
     ------
     ParameterError
-        The first level lets no request through, or has fewer read misses than `reads`.
+        The first level absorbs every request, or has fewer read misses than `reads`.
     """
     ids, write, cause = requests_below(trace.ids, trace.write, blocks_of(trace, cache_mb), trace.blocks)
     if not len(ids):
-        raise ParameterError(f"a first level of {cache_mb} MB lets no request through; expected a smaller one")
+        raise ParameterError(f"a first level of {cache_mb} MB absorbs every request; expected a smaller one")
     if reads is not None:
         end = _end_of(write, reads, cache_mb)
         ids, write, cause = ids[:end], write[:end], cause[:end]

@@ -205,7 +205,7 @@ class MqSettings(Settings):
         """
         if CALIBRATED in captures:
             raise SettingError(
-                f"{CALIBRATED!r} is the name of the stream behind the calibrated first level; give the capture another",
+                f"{CALIBRATED!r} is the name of the stream behind the calibrated first level; rename the capture",
                 "captures",
                 CALIBRATED,
             )

@@ -1,4 +1,4 @@
-"""Make the MQ study's tables from its runs."""
+"""Compute the MQ study's tables from its runs."""
 
 import numpy as np
 import pandas as pd

@@ -19,14 +19,14 @@ class DatabaseCpuFit:
     value_us : int
         Processor time, us per transaction.
     target, reached : float
-        Ratio of the rates: published, and given by the model with `value_us`.
+        Ratio of the rates: as published, and in the model with `value_us`.
     at_bound : bool
         Whether the target is out of the model's reach; `value_us` is then the end of the range whose ratio is closer to
         the target.
     low_us, high_us : int
         Range of the fit.
     lowest, highest : float
-        Ratios that the model gives at `high_us` and at `low_us`: the range that the model can reach.
+        Ratios in the model at `high_us` and at `low_us`, the ends of the range that it can reach.
     """
 
     value_us: int
@@ -88,8 +88,8 @@ def compatible(run_ratio, target, low, high, step=1):
     Parameters
     ----------
     run_ratio, target, low, high, step
-        Same as in `fit_database_cpu`. The decimals of `target` are taken to be those printed: 1.08 stands for 1.075 to
-        1.085. A number cannot have a printed zero at its end: 1.10 stands for 1.05 to 1.15.
+        Same as in `fit_database_cpu`. The decimals of `target` are taken to be those printed: 1.08 means 1.075 to
+        1.085. A float does not keep a printed final zero, so 1.10 means 1.05 to 1.15.
 
     Returns
     -------

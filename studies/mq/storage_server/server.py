@@ -28,11 +28,11 @@ writes. There are two ways to decide whether the cache has a block:
   (``network_queue``), so no read overtakes a write of its own stretch. With a single terminal the cache therefore sees
   exactly the trace's order.
 
-Where the paper states nothing, ``studies/mq/machine.yaml`` gives the value assumed, and why. Log disks are left out, as
-in the paper. In a priced run, the cache follows the trace's order even where the timing would reorder two requests. In
-a live run, a block is in the cache as soon as a request for it has missed, so a second request hits although the disk
-is still busy. In both, transactions are formed by counting reads, since a trace does not name the process behind each
-reference.
+Where the paper states nothing, ``studies/mq/machine.yaml`` states the value assumed, and why. Log disks are left out,
+as in the paper. In a priced run, the cache follows the trace's order even where the timing would reorder two requests.
+In a live run, a block is in the cache as soon as a request for it has missed, so a second request hits although the
+disk is still busy. In both, transactions are formed by counting reads, since a trace does not name the process behind
+each reference.
 """
 
 from dataclasses import dataclass

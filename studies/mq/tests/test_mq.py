@@ -233,11 +233,11 @@ def test_the_head_of_a_capture_has_its_share_of_the_transactions(tmp_path, busy)
     [
         (
             "other.parquet: {}",
-            r"captures\.yaml: does not give transactions\.all of mine\.parquet; expected \{mine\.parq",
+            r"captures\.yaml: lacks transactions\.all of mine\.parquet; expected \{mine\.parq",
         ),
-        ("mine.parquet: {transactions: 50}", r"does not give transactions\.all of mine\.parquet"),
+        ("mine.parquet: {transactions: 50}", r"lacks transactions\.all of mine\.parquet"),
         ("mine.parquet: {transactions: {all: 0}}", r"mine\.parquet: transactions\.all is 0; expected a number above 0"),
-        ("mine.parquet: {transactions: {all: 50}}", r"does not give duration_s of mine\.parquet; .*config/README\.md"),
+        ("mine.parquet: {transactions: {all: 50}}", r"lacks duration_s of mine\.parquet; .*config/README\.md"),
     ],
 )
 def test_a_capture_without_its_facts_is_refused(tmp_path, busy, text, message):

@@ -66,7 +66,7 @@ def test_one_terminal_that_always_misses_adds_a_disk_and_an_interrupt():
     assert got.elapsed_ns == 400 * read_ns + 100 * 5_000_000, "think time elapses, but is not part of a latency"
 
 
-def test_nobody_waits_for_writes_but_they_hold_the_disks():
+def test_no_process_waits_for_writes_but_they_occupy_the_disks():
     """A read must wait for the write sent just before it, unless writes stay in memory or go to another disk."""
     testbed = replace(TESTBED, terminals=1, warm_up_share=0, server_request_us=0, database_cpu_us=0)
     outcome = np.array([MISS, WRITE] * 100 + [MISS], np.uint8)
@@ -151,7 +151,7 @@ def test_bottleneck_moves_from_the_disks_to_the_database():
 # -- records and inputs ------------------------------------------------------------------------------------------------
 
 
-def test_same_input_same_record():
+def test_equal_inputs_yield_equal_records():
     outcome, disk = references(20_000)
     testbed = replace(TESTBED, disk_time="exponential")
     first, second = (run(outcome, disk, testbed, 6.1, np.random.default_rng(9)) for _ in range(2))
@@ -299,7 +299,7 @@ def test_fit_refuses_an_empty_range():
         fit_database_cpu(lambda us: 1.0, 1.0, 5, 5)
 
 
-def test_fit_on_the_model_comes_back_to_the_time_it_was_made_with():
+def test_fit_to_a_ratio_of_the_model_finds_the_time_behind_it():
     (few, disk), (many, _) = references(30_000, hits=0.1, writes=0), references(30_000, hits=0.3, writes=0)
 
     def ratio(us):
@@ -341,7 +341,7 @@ def test_sensitivity_needs_its_baseline():
 @pytest.mark.parametrize(
     "target, half", [(1.3, 0.05), (1.08, 0.005), (1.5, 0.05), (1.7, 0.05), (1.05, 0.005), (1.12, 0.005)]
 )
-def test_processor_times_that_cannot_be_told_from_the_target(target, half):
+def test_the_range_of_times_whose_ratio_rounds_to_the_target_is_found(target, half):
     # a ratio printed with one decimal is known to within 0.05, with two decimals to within 0.005
     found = compatible(lambda us: 1.5 - us * 0.0004, target, 0, 1000)
     within = [us for us in range(1001) if abs(1.5 - us * 0.0004 - target) <= half]

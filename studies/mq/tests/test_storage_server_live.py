@@ -144,7 +144,7 @@ def test_a_larger_cache_hits_more_and_is_faster():
     assert got[0].rate_per_s < got[1].rate_per_s < got[2].rate_per_s
 
 
-def test_same_input_same_record():
+def test_equal_inputs_yield_equal_records():
     trace, testbed = skewed(), replace(TESTBED, disk_time="exponential")
     first, second = (run_live(trace, "mq", 150, testbed, 6.1, np.random.default_rng(9)) for _ in range(2))
     assert first == second

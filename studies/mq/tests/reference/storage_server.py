@@ -47,7 +47,7 @@ class Station:
             self.reference.at(now + service, COMPLETION, None, lambda: self.complete(process, now - arrived))
 
     def complete(self, process, waited):
-        """Let the process leave and the next one start."""
+        """Release the server, start the next process, and resume this one."""
         self.idle += 1
         self.start()
         self.reference.resume(process, waited)
@@ -190,7 +190,7 @@ class Reference:
                 self.outcome[reference] = HIT if hit else MISS
 
     def deal(self, reads):
-        """Take the head of the trace, up to and including its `reads`-th read."""
+        """Remove and return the head of the trace, up to and including its `reads`-th read."""
         stretch = deque()
         while reads and self.trace:
             stretch.append(self.trace.popleft())
