@@ -1,4 +1,4 @@
-"""Put the EPCM study's parts together: a capture, a machine, a drive."""
+"""Assemble the EPCM study from its parts: a capture, a machine, a drive."""
 
 import re
 

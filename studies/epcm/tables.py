@@ -1,4 +1,4 @@
-"""Make the EPCM study's tables from its runs."""
+"""Compute the EPCM study's tables from its runs."""
 
 import numpy as np
 import pandas as pd
@@ -135,7 +135,7 @@ def leads(runs):
     Returns
     -------
     DataFrame
-        `KEYS`; means over the measured runs of ``prefetches`` (files of which anything was absent), ``used`` (files
+        `KEYS`; means over the measured runs of ``prefetches`` (that fetched or copied anything), ``used`` (files
         used afterwards), ``correct`` (correct predictions: used within n events, where n is the rank in the list),
         ``never_used`` (files prefetched that are not opened or executed in the rest of the run), ``pages, pages_used,
         copies_in_reads, copies_ahead``; ``lead_ms`` and ``correct_lead_ms``, the mean time from prefetch to first use;

@@ -85,7 +85,7 @@ cdef class BlockLayer(Kernel):
             raise ParameterError(f"a drive is given one request at a time; depth is {self.depth}")
         for i in range(self.number if drive is not None else 0):
             if self.entries[i].lba < 0 or self.entries[i].lba + self.entries[i].sectors > drive.d.m.blocks:
-                raise ParameterError(f"entry {i} lies at sector {self.entries[i].lba}; the drive has {drive.d.m.blocks}")
+                raise ParameterError(f"entry {i} is at sector {self.entries[i].lba}; the drive has {drive.d.m.blocks}")
         self.check_unused()
         self.drive = drive
         self.kernels = None if drive is None else [drive]
@@ -145,11 +145,11 @@ cdef class BlockLayer(Kernel):
         r.sectors += self.entries[entry].sectors
 
     cdef void insert(self, int32_t i) noexcept nogil:
-        """Insert a request in elevator order: sectors rise from the head of the queue, then start over from the lowest.
+        """Insert a request in elevator order: sectors rise from the head of the queue, then wrap around to the lowest.
 
         A request therefore follows the queued one that begins closest below it. If no queued request begins below it,
         it becomes the head of a plugged queue; in an unplugged queue it follows the highest request, after which the
-        sectors start over.
+        sectors wrap around.
         """
         cdef request_t* r = &self.requests[i]
         cdef int64_t before = below(&self.heads, self.rank[r.first])
@@ -288,7 +288,7 @@ cdef class BlockLayer(Kernel):
     # -------------------------------------------------------------------------------------------- memory
 
     cdef int64_t hold(self, int32_t entry, bint buffer, int64_t now) except -1 nogil:
-        """Take a frame for an entry, evicting a page or buffer if none is unused; return the time it is available."""
+        """Allocate a frame for an entry, evicting a page or buffer if none is unused; return when it is available."""
         cdef int32_t frame
         while self.spare == 0 and not self.evict():
             self.write_back(now, now)

@@ -95,7 +95,7 @@ cdef class PageCache(BlockLayer):
         inode.size = size
 
     cdef int64_t new_inode(self, int32_t path, int64_t now) except -1 nogil:
-        """Put a new file's inode in memory without reading it."""
+        """Cache a new file's inode without reading it."""
         cdef int32_t block = self.walks[self.walk_at[path + 1] - 1]
         cdef int64_t began = now
         if not self.entries[block].flags & (BUFFER | COMING):
@@ -219,7 +219,7 @@ cdef class PageCache(BlockLayer):
         return self.wait(entry, now) if self.entries[entry].flags & COMING else now
 
     cdef int64_t cut(self, inode_t* inode, int64_t page, int64_t now) except -1 nogil:
-        """Drop a file's data from a page on, after waiting for operations in progress on these pages."""
+        """Drop a file's pages from `page` on, after waiting for operations in progress on them."""
         cdef int64_t began = now
         cdef int32_t entry
         inode.ahead = NOTHING

@@ -217,9 +217,7 @@ class Client:
         self.workload, self.machine, self.kind = workload, machine, kind
         values = machine.kernel()
         if (kind is None) != (machine.drive == "none"):
-            raise ParameterError(
-                f"the machine's drive is {machine.drive!r}; give its description, or nothing for 'none'"
-            )
+            raise ParameterError(f"the machine's drive is {machine.drive!r}; pass its description, or None for 'none'")
         self.kernel = FileClient(
             workload.lba, workload.sectors, workload.metadata, values, workload.first, workload.pages, workload.walk_at,
             workload.walks, workload.files,

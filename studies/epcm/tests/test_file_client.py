@@ -57,7 +57,7 @@ def test_names_that_stay_in_memory_survive_data_larger_than_memory_in_cold_and_h
     big = 100 * 2**20  # larger than the memory of 64 MB
     machine = client([[opened(0, big), call("read", length=big), opened(1, PAGE)]] * 2, [big, PAGE])
     waits = [machine.run(number, cold=number == 0, named=named).components["wait_open"] for number in range(2)]
-    assert (waits == [0, 0]) == bool(named), "other names are evicted by the data and read again"
+    assert (waits == [0, 0]) == bool(named), "without `named`, the data evict the names, which are read again"
 
 
 def test_every_open_costs_a_call_of_the_engine_whether_or_not_it_prefetches():
@@ -164,7 +164,7 @@ def test_a_renamed_file_keeps_its_data_and_the_old_target_loses_it():
     calls += [call("rename", 1, asked=0), opened(0, PAGE), call("read", 0, length=PAGE)]
     run = play(calls, [3 * PAGE, -1])
     assert run.outcome.tolist() == [MISS, HIT]
-    assert run.copies.tolist() == [0, 4], "it copies what was written under the other name"
+    assert run.copies.tolist() == [0, 4], "the read copies what was written under the old name"
 
 
 def test_a_memory_that_is_too_small_evicts_what_was_not_used_lately():
@@ -200,7 +200,7 @@ def test_a_hot_run_does_not_count_prefetches_of_the_run_before():
     assert (hot["leads"], hot["lead_time"], hot["foretold"], hot["pages_used"]) == (0, 0, 0, 0)
 
 
-def test_a_correct_prediction_with_enough_lead_takes_the_wait_away():
+def test_a_correct_prediction_with_enough_lead_removes_the_wait():
     work = 400_000_000
     calls = [opened(0, PAGE), call("read", 0, length=PAGE), opened(1, 20 * PAGE, gap=work)]
     calls += [call("read", 1, offset=at * PAGE, length=PAGE) for at in range(20)]
@@ -214,7 +214,7 @@ def test_a_correct_prediction_with_enough_lead_takes_the_wait_away():
     assert prefetched.counts["lead_time"] >= work
     assert (prefetched.counts["foretold"], prefetched.counts["foretold_time"]) == (1, prefetched.counts["lead_time"])
     assert (prefetched.counts["right"], prefetched.counts["wrong"]) == (1, 0)
-    assert prefetched.counts["right_time"] == work + prefetched.latency[0], "it counts from one open to the other"
+    assert prefetched.counts["right_time"] == work + prefetched.latency[0], "the time is from one open to the next"
 
 
 def test_a_prefetched_file_that_is_not_opened_again_in_the_run_is_a_wrong_prefetch():
@@ -225,7 +225,7 @@ def test_a_prefetched_file_that_is_not_opened_again_in_the_run_is_a_wrong_prefet
     predictor = successor_of(machine, 1)
     found = [machine.run(number, cold=True, predictor=predictor).counts for number in range(3)]
     assert [counts["files_ahead"] for counts in found] == [1, 1, 1]
-    assert [counts["wrong"] for counts in found] == [0, 1, 0], "2 came in place of 1"
+    assert [counts["wrong"] for counts in found] == [0, 1, 0], "file 2 was opened instead of file 1"
     assert [counts["right"] for counts in found] == [1, 0, 1]
 
 
@@ -290,7 +290,7 @@ def test_impossible_workloads_are_refused_with_a_message():
     for machine in (*unfitted, replace(LINUX, memory_mb=0.01), replace(LINUX, block_kb=3), endless):
         with pytest.raises(ParameterError):
             client([good], [PAGE], machine)
-    with pytest.raises(ParameterError, match="give its description"):
+    with pytest.raises(ParameterError, match="pass its description"):
         client([good], [PAGE], replace(LINUX, drive="hp97560"))
 
 

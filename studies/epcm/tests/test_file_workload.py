@@ -127,7 +127,7 @@ def test_programs_can_be_folded():
     assert calls[0]["length"] == 25_000
 
 
-def test_files_lie_apart_and_within_the_disk():
+def test_files_do_not_overlap_and_are_within_the_disk():
     workload = made()
     taken = np.concatenate([np.arange(at, at + n) for at, n in zip(workload.lba, workload.sectors, strict=True)])
     assert len(np.unique(taken)) == len(taken)
@@ -164,7 +164,7 @@ def test_a_directory_never_gets_a_group_whose_inodes_a_large_file_covers():
         assert not np.isin(blocks, covered).any()
 
 
-def test_files_lie_in_the_order_in_which_they_are_first_opened_if_asked():
+def test_files_are_placed_in_the_order_of_their_first_open_on_request():
     calls = np.zeros(4, CALL)
     calls["kind"], calls["path"] = CALLS.index("open"), [2, 0, 2, 1]
     where = {"sectors": 2_000_000, "block_kb": 1}
@@ -210,7 +210,7 @@ def test_a_large_file_is_spread_where_no_group_is_whole():
     assert len(lba) == 30 * 256 + 2
     assert 3 <= (steps != 8).sum() <= 5, "the file takes the free end of each group"
     taken = np.concatenate([np.arange(at, at + n) for at, n in zip(workload.lba, workload.sectors, strict=True)])
-    assert len(np.unique(taken)) == len(taken), "nothing lies on anything else"
+    assert len(np.unique(taken)) == len(taken), "no two entries overlap"
 
 
 def test_impossible_runs_are_reported():

@@ -106,7 +106,7 @@ class BlockLayerReference:
         return False
 
     def _insert(self, request):
-        """Insert a request into the one-way elevator: between two that enclose it, or where the sectors start over."""
+        """Insert a request into the one-way elevator: between two that enclose it, or where the sectors wrap around."""
         request.entries[0].request = request
         places = [-1 if self.plugged else None, *(other.lba for other in self.queue)]  # the plug is below all sectors
         begin = 0 if self.plugged else 1
@@ -183,7 +183,7 @@ class BlockLayerReference:
     # memory
 
     def hold(self, entry, kind, now):
-        """Take a frame; return the time at which it is available."""
+        """Allocate a frame; return the time at which it is available."""
         while not self.unused and not self._evict():
             self.write_back(now, now)
             self.unplug(now)

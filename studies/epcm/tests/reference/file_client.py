@@ -47,7 +47,7 @@ class FileClientReference(BlockLayerReference):
                 self.entries[block].buffer = True
 
     def warm(self, resident):
-        """Bring the files and their metadata into memory, as long as there is room."""
+        """Load the files and their metadata into memory, as long as there is room."""
         for path in resident:
             blocks = self.workload.walks[self.workload.walk_at[path] : self.workload.walk_at[path + 1]].tolist()
             for kind, entries in (
@@ -240,7 +240,7 @@ class FileClientReference(BlockLayerReference):
         return now
 
     def _need(self, inode, page, cluster, now, waits):
-        """Bring a page into the page cache, with its cluster if it has to be fetched."""
+        """Load a page into the page cache, with its cluster if it has to be fetched."""
         self._note_use(inode, now)
         if not self._has(inode, page):
             first = page - page % cluster
