@@ -1,7 +1,7 @@
 """Vary what Table 2 and Figure 9 depend on: conditions that widen the gap, host costs, values that no paper states.
 
-With the drives as described, the nearest free block and a map sector for every update, the speed-up in steady state
-stays below what the paper prints. `gap` tries the conditions that could explain it, one by one and together; none is
+With the drives as described, writes to the nearest free block and a map sector for every update, the speed-up in steady
+state stays below the printed one. `gap` tries the conditions that could explain it, one by one and together; none is
 chosen for the judged tables, and `conditions` tabulates them for `conditions.csv`. `host_range` and `sensitivity` show
 over which range the stated orders hold, and `limits` shows how much time a speed-up leaves for locating.
 """
@@ -88,12 +88,12 @@ def apply(conditions, platform, workload):
 
 
 def short_switch_ms(kind):
-    """Return the alternative head-switch time that a drive's description gives.
+    """Return the alternative head-switch time that a drive's description lists.
 
     Raises
     ------
     ParameterError
-        The description gives none.
+        The description lists none.
     """
     source = kind.source("mechanics.head_switch_ms") or {}
     if not source.get("vary"):
@@ -158,7 +158,7 @@ def _mean(known, conditions, platform, system, workload, seeds):
 def _of_effect(conditions, platform, system):
     """Return the conditions that change a run of a system.
 
-    Conditions on the virtual log's tracks only shorten a run of the update in place, so one name stands for them all.
+    Conditions on the virtual log's tracks only shorten a run of the update in place, so one name represents them all.
     """
     chosen = [name for name in conditions if name != "updates_8kb" or platform.label == PLATFORMS[-1]]
     if system == "update_in_place":

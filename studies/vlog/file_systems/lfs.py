@@ -27,7 +27,7 @@ ENTRY = 16  # bytes of a directory entry
 
 
 def blocks_of_files(count):
-    """Return the number of blocks of that many small files, of their inodes and of their directory."""
+    """Return the number of blocks that `count` small files, their inodes and their directory occupy."""
     return count + -(-count // FILE_INODES) + -(-count * ENTRY // BLOCK)
 
 
@@ -53,7 +53,7 @@ class Lfs(DiskClient):
         self.cached = set()
 
     def lay_out(self, count):
-        """Put blocks 0 … count - 1 into segments in order, without taking time."""
+        """Place blocks 0 … count - 1 in segments in order, without taking time."""
         if count > self.room:
             raise ParameterError(f"{count} blocks do not fit; the logical disk has room for {self.room}")
         for first in range(0, count, DATA):
@@ -83,7 +83,7 @@ class Lfs(DiskClient):
         self.keep(block)
 
     def keep(self, block):
-        """Put a block into the buffer, which makes its copy on the disk dead."""
+        """Add a block to the buffer; its copy on the disk is then dead."""
         self.drop(block)
         self.carried.pop(block, None)
         if block not in self.buffer:
@@ -98,7 +98,7 @@ class Lfs(DiskClient):
         self.append([self.oldest() for _ in range(min(DATA, len(self.carried) + len(self.buffer)))])
 
     def oldest(self):
-        """Remove from memory the block that goes to the log next, and return it."""
+        """Remove from memory the block to be logged next, and return it."""
         return (self.carried or self.buffer).popitem(last=False)[0]
 
     def make_room(self):
@@ -150,7 +150,7 @@ class Lfs(DiskClient):
             self.sync(False, (segment * SEGMENT + slot) * BLOCK_SECTORS, BLOCK_SECTORS)
 
     def pause(self, ns):
-        """Use idle time: clean one segment at a time, while there is something to gain."""
+        """Use idle time: clean one segment at a time, while a segment can be cleaned."""
         until = self.now + ns
         while self.now < until and self.clean():
             pass
@@ -158,7 +158,7 @@ class Lfs(DiskClient):
             super().pause(until - self.now)
 
     def timed(self, work):
-        """Do some work, write everything to the disk, and return the time that this takes; the buffer is empty
+        """Call `work`, write everything to the disk, and return the time that this takes; the buffer is empty
         afterwards."""
         begin = self.now
         work()
@@ -213,6 +213,6 @@ class Lfs(DiskClient):
         }
 
     def each(self, work, blocks):
-        """Do some work for every block."""
+        """Call `work` with every block."""
         for block in blocks:
             work(int(block))

@@ -53,7 +53,7 @@ class UfsLayout:
         self.rotor = 0  # where the search for the next free block starts
 
     def allocate(self, count):
-        """Take the next free blocks and return them; the search wraps around at the end of the disk."""
+        """Allocate and return the next free blocks; the search wraps around at the end of the disk."""
         free = self.used.count(0)
         if free < count:
             raise ParameterError(f"{count} blocks requested; {free} of the disk's {self.blocks} are free")
@@ -132,7 +132,7 @@ class Ufs(DiskClient):
         }
 
     def timed(self, work):
-        """Do some work and return the time until the disk has finished."""
+        """Call `work` and return the time until the disk has finished."""
         begin = self.now
         work()
         self.wait()

@@ -64,7 +64,7 @@ def test_the_closed_form_solves_the_printed_recurrence(n):
         (0.9, 203, 188, SEAGATE, 21), (0.95, 413, 300, SEAGATE, 21), (0.98, 961, 437, SEAGATE, 21),
     ],
 )  # fmt: skip
-def test_microseconds_of_an_independent_computation(used, track, cylinder, kind, switch):
+def test_times_equal_those_of_an_independent_computation(used, track, cylinder, kind, switch):
     _, heads, n = uniform(kind)
     us = sector_ns(kind) / 1000
     assert us * models.track_skip(n, 1 - used) == pytest.approx(track, abs=0.6)

@@ -128,7 +128,7 @@ def test_the_first_cylinder_group_follows_the_last():
     assert layout.allocate(1) == [130]
 
 
-def test_a_large_file_goes_in_clusters():
+def test_a_large_file_is_written_and_read_in_clusters():
     store = Recorder()
     Ufs(store, HOSTS["ultra170"], 5000).large_file(56 * 4096, seed=1)
     writes = [request for request in store.requests if request[0]]

@@ -108,7 +108,7 @@ def test_a_block_without_room_is_reported():
 
 @settings(max_examples=20, deadline=None)
 @given(seed=st.integers(0, 2**32 - 1), reserve=st.sampled_from([None, 4]), unit=st.sampled_from([1, 8]))
-def test_no_two_things_lie_in_one_place(seed, reserve, unit):
+def test_no_two_blocks_or_records_overlap(seed, reserve, unit):
     rng = np.random.default_rng(seed)
     blocks = int(0.9 * capacity(SMALL, unit))
     disk = virtual_log(SMALL, blocks, block_sectors=unit, reserve=reserve, seed=seed)
@@ -154,7 +154,7 @@ def test_update_in_place_is_half_a_turn_and_a_seek(name):
     assert parts["total"] == sum(parts[name] for name in ("other", "overhead", "locate", "transfer"))
 
 
-def test_an_empty_disk_takes_no_locating():
+def test_locating_takes_hardly_any_time_on_an_empty_disk():
     """On an empty disk a block must go where the head is: at most the sectors of two blocks may pass before it."""
     disk = virtual_log(SMALL, 400, log_map=False)
     rng = np.random.default_rng(3)
@@ -174,7 +174,7 @@ def test_written_in_order_is_read_in_order():
     assert disk.now - begin < 256 * 100_000 + 12 * SMALL.mechanics.revolution_ns
 
 
-def test_a_write_of_part_of_a_block_reads_the_rest_but_once():
+def test_writes_of_parts_of_a_block_read_its_rest_only_once():
     disk = virtual_log(SMALL, 100)
     disk.request(0, True, 0, 8)
     disk.request(disk.now, True, 80, 8)

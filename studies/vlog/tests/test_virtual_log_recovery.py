@@ -1,4 +1,4 @@
-"""Test that after a crash at any sector the map comes back exactly and no acknowledged write is lost."""
+"""Test that after a crash at any sector the map is restored exactly and no acknowledged write is lost."""
 
 from types import SimpleNamespace
 
@@ -39,7 +39,7 @@ def fresh(unit, blocks, first=1):
 
 
 def check(found, media, unit, versions, pending):
-    """Check that the recovered map leads to what was acknowledged, or entirely to the write that was cut off."""
+    """Check that the recovered map leads to the acknowledged blocks, or entirely to the interrupted write."""
     got, logical = content(media, found.map, unit)
     assert (logical == np.arange(len(versions))).all()
     torn = np.array(sorted(pending), int)
@@ -56,7 +56,7 @@ def check(found, media, unit, versions, pending):
     longest=st.sampled_from([1, 3, 32, 60]),
     idle=st.booleans(),
 )
-def test_nothing_acknowledged_is_lost(unit, rounds, longest, idle):
+def test_no_acknowledged_write_is_lost(unit, rounds, longest, idle):
     blocks = 2400 if unit == 1 else 900
     disk, media = fresh(unit, blocks)
     versions = np.zeros(blocks, np.int64)
@@ -185,7 +185,7 @@ def test_impossible_media_are_refused():
 
 
 def forge(media, address, **fields):
-    """Change a record and give it a correct checksum again."""
+    """Change a record and correct its checksum."""
     raw = media[address * 512 : (address + 1) * 512]
     record = raw.view(recovery.RECORD)[0]
     for name, value in fields.items():

@@ -287,7 +287,7 @@ def test_only_what_does_not_fit_is_left_out():
     assert len(fits) == 4
 
 
-def test_statements_are_held_against_the_tables(figures):
+def test_statements_are_compared_with_the_tables(figures):
     table = vlog_checks.checks(**figures)
     assert set(table["figure"]) == {f"Figure {n}" for n in (1, 2, 6, 7, 8, 10, 11)}
     assert table["holds"].map(lambda value: value in (True, False)).all()

@@ -2,7 +2,7 @@
 #
 # The tail is the root. Every piece's newest record is reachable from the tail by pointers that are in newest records
 # only, so an older copy is free as soon as its successor's transaction is complete: the successor points to the tail
-# before it and to whatever the older copy pointed to that is still current. Pointers carry the sequence number of their
+# before it and to those targets of the older copy that are still current. Pointers carry the sequence number of their
 # target, so that a pointer to a sector that has been reused is recognised. A record has room for pointers to CHILDREN
 # current records; if it would need more, a child is logged again first, which moves the child to the tail and off its
 # parent's list.
@@ -81,7 +81,7 @@ cdef inline uint64_t checksum(const void* content, Py_ssize_t size) noexcept nog
 
 
 cdef inline void detach(piece_t* pieces, int32_t piece) noexcept nogil:
-    """Take a piece, if it has a parent, off the parent's list of children."""
+    """Remove a piece from its parent's list of children, if it has a parent."""
     cdef piece_t* p = &pieces[piece]
     if p.parent == NONE:
         return
@@ -96,7 +96,7 @@ cdef inline void detach(piece_t* pieces, int32_t piece) noexcept nogil:
 
 
 cdef inline void adopt(piece_t* pieces, int32_t parent, int32_t piece) noexcept nogil:
-    """Put a piece that has no parent at the head of another piece's list of children."""
+    """Insert a piece that has no parent at the head of another piece's list of children."""
     cdef piece_t* p = &pieces[piece]
     p.parent = parent
     p.before = NONE

@@ -88,7 +88,7 @@ cdef class VirtualLog(Store):
     # The Python interface.
 
     def lay_out(self, const int32_t[::1] logical, const int32_t[::1] physical):
-        """Put logical blocks at physical ones without taking time, and log the whole map.
+        """Map logical blocks to physical ones without taking time, and log the whole map.
 
         Raises
         ------
@@ -175,7 +175,7 @@ cdef class VirtualLog(Store):
         return self.arrays["pieces"][["address", "sequence", "parent", "degree"]].copy()
 
     def fail_after(self, sectors):
-        """Let the power fail after that many more sectors have been written."""
+        """Let the power fail after `sectors` more sectors have been written."""
         self.check_unused()
         self.budget = sectors
 

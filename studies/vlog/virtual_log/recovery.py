@@ -5,7 +5,7 @@ sections 3.2 and 3.3: at power-down, residual power is used to record the tail's
 clears this record. If it is damaged, the disk is scanned for map sectors, which are signed.
 
 From the tail, records are visited newest first. The target of a pointer counts only if it is a record with a valid
-checksum and the sequence number that the pointer gives, because the sectors of older copies are reused. The first
+checksum and the sequence number in the pointer, because the sectors of older copies are reused. The first
 record found for a piece is its newest one. A transaction is complete when its last record is present. Pointers in the
 records of an incomplete transaction are followed, but its map entries are not used, and the recovery clears these
 records, because later ones would make them look complete.

@@ -40,7 +40,7 @@ class Reference:
         return [(track, place * self.step + i) for i in range(self.unit)]
 
     def lay_out(self, physical):
-        """Put the logical blocks in order at these physical ones, and log the map."""
+        """Map the logical blocks in order to these physical ones, and log the map."""
         for logical, block in enumerate(physical):
             self.map[logical], self.owner[block] = block, logical
             self.free -= set(self.sectors_of(block))
@@ -66,14 +66,14 @@ class Reference:
         return now, spent
 
     def transaction(self, work, now, spent):
-        """Do some work in one transaction; what it replaces is free at its end."""
+        """Call `work` in one transaction, at whose end the blocks and records that it replaces are freed."""
         self.stale = []
         now = work(now, spent)
         self.free |= set(self.stale)
         return now
 
     def write(self, blocks, begin, end, now, spent):
-        """Write the blocks of one transaction, then the pieces of the map in which they lie."""
+        """Write the blocks of one transaction, then their pieces of the map."""
         for block in blocks:
             if begin > block * self.unit or end < (block + 1) * self.unit:
                 if block in self.map and self.partial != block:
@@ -222,7 +222,7 @@ class Reference:
         return self.now
 
     def victim(self):
-        """Choose a random track other than 0 that holds something and whose contents have room elsewhere."""
+        """Choose a random track other than 0 that is not empty and whose contents have room elsewhere."""
         units = self.units(self.unit)
         count = [len(units.get(track, [])) for track in range(self.tracks)]
         holes = sum(count[track] for track in range(self.tracks) if not self.empty(track))
@@ -254,8 +254,7 @@ class Reference:
         return self.empty(track)
 
     def move(self, track, piece, until, now, spent):
-        """Move the blocks of a track that lie in one piece of the map, while there is time, then log the piece
-        itself."""
+        """Move the blocks of a track that belong to one piece of the map, while there is time, then log the piece."""
         changed = piece in self.address and self.address[piece][0] == track
         for block in range(track * self.per_track, (track + 1) * self.per_track):
             if block in self.owner and self.owner[block] // ENTRIES == piece:
