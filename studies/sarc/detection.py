@@ -71,7 +71,7 @@ def by_threshold(machine, thresholds, settings, values, spaces, seed, threads):
     settings : dict
         ``divisor`` and ``values`` of the configuration.
     values : dict
-        Values of the parameters that are fitted later: detection comes before the fit.
+        Values of the parameters that are fitted only after detection has been measured.
     spaces : sequence of float
         Spaces of the cache-sensitive configuration that are tried, 2^30 bytes, full size.
     seed, threads : int

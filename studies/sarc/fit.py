@@ -10,7 +10,7 @@ saturated, determine `controller_us` and `contention_us`. The space: the other r
 along one parameter after another until neither neighbour is better, and then halves its strides
 (`misspenalty_studies.sarc.descent`). The coarse searches of the load and the space start from several points, use one
 seed and keep their strides; the second steps of these kinds run, with all seeds, the best points that these searches
-found, and go on from the best of them, down to the finest strides. The front end has only one step, which uses all
+found, and continue from the best of them, down to the finest strides. The front end has only one step, which uses all
 seeds. The searches of a step share their runs. Runs are not repeated for a parameter that does not affect them, and a
 new load factor only moves a run's line along the load axis.
 """

@@ -37,7 +37,7 @@ class Reading:
     kind : {"printed", "open", "mechanism"}
         The paper prints the fact, leaves it open (so both sides are shown), or does not mention it.
     fact : str
-        What was decided, and on the basis of which words.
+        What was decided, and the words that decided it.
     decided : str
         Date, or "earlier" if the decision was made before dates were noted.
     blind : bool
@@ -215,7 +215,7 @@ def refit(shark, targets, seed):
 
 
 def under_conditions(machine, fitted, calibration, settings, short, seed, threads):
-    """Make the tables that the claims read, with each reading reversed (a workflow job).
+    """Compute the tables that the claims read, with each reading reversed (a workflow job).
 
     Parameters
     ----------

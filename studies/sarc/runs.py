@@ -223,7 +223,7 @@ class Run:
     seed : int
         Seed of the workload.
     peak : float, optional
-        Highest load to come, scaled IOPS; by default the configuration's.
+        Highest load that will be set, scaled IOPS; by default the configuration's.
     drives : bool
         Whether to simulate drives; without them, missing pages arrive at once, and nothing is destaged.
     """

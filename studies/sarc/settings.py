@@ -194,7 +194,7 @@ class SarcSettings(Settings):
     finalists: Annotated[int, Field(ge=1, le=100)] = setting(
         3,
         "Number of a coarse search's best points that are run with all seeds, in addition to the best point from each "
-        "start; the search goes on from the best of all these.",
+        "start; the search continues from the best of these.",
     )
     fit_seeds: Distinct[Seed] = setting([1, 2, 3], "Seeds of the fit; the coarse searches use only the first.")
     thresholds: Distinct[Annotated[int, Field(ge=1, le=255)]] = setting(

@@ -1,7 +1,7 @@
-"""Make the SARC study's tables: response times over load with three cache policies, and internals that explain them.
+"""Compute the SARC study's tables: response times over load with three cache policies, and internals that explain them.
 
 Paper: B. S. Gill, D. S. Modha, "SARC: Sequential Prefetching in Adaptive Replacement Cache", USENIX ATC 2005,
-section V. A run goes through the load schedule of a configuration, starting with an empty cache: a warm-up, then six
+section V. A run follows the load schedule of a configuration, starting with an empty cache: a warm-up, then six
 phases of rising load. The point of a phase is the mean of its one-minute averages without the first three, as in the
 paper; a table's values are means of points over the seeds.
 """
@@ -249,7 +249,7 @@ def peaks(fig6_table, table2_table):
 
 
 def from_runs(runs, seed, machine, values, published, fit):
-    """Make the tables from runs of the load schedules.
+    """Compute the tables from runs of the load schedules.
 
     Parameters
     ----------
@@ -286,7 +286,7 @@ def from_runs(runs, seed, machine, values, published, fit):
 
 
 def other_policies(runs, beyond, seed, machine, values):
-    """Make the table of further policies next to the paper's, from runs of the load schedules.
+    """Compute the table of further policies next to the paper's, from runs of the load schedules.
 
     Parameters
     ----------

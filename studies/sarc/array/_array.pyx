@@ -68,7 +68,7 @@ cdef class Array(BackEnd):
     cdef requests_t requests
     cdef waiters_t waiters
     cdef line_t stalled             # writes that wait for room in the write cache
-    cdef arrival_t[CHUNK] buffer    # requests to come
+    cdef arrival_t[CHUNK] buffer    # requests that have not arrived yet
     cdef Py_ssize_t cursor, filled  # next request in the buffer, end of the buffer
     cdef int64_t serial             # requests so far
     cdef readonly int64_t backlog   # requests in progress or waiting
@@ -153,7 +153,7 @@ cdef class Array(BackEnd):
                 self.place(arrival)
                 self.filled += 1
                 if self.filled == CHUNK:
-                    check_signals()             # before the work, so that `check_whole` sees the requests that are lost
+                    check_signals()             # set before the work, so that `check_whole` detects lost requests
                     self.work(until)
             self.work(until)
             self.now = until
@@ -164,9 +164,9 @@ cdef class Array(BackEnd):
         arrival.array = <int32_t>array_of(&self.raid, quotient(arrival.placed, &self.raid.by_stripe))
 
     cdef int check_whole(self) except -1:
-        """Refuse to continue after a run that an exception or Ctrl-C ended before it had handled all its requests.
+        """Refuse to continue if an exception or Ctrl-C ended the previous run before it had handled all its requests.
 
-        With a generator, Ctrl-C loses none: the next run goes on with the requests that are left.
+        With a generator, Ctrl-C loses no request: the next run continues with those that are left.
         """
         if self.filled:
             raise RuntimeError("the previous run did not end; expected a new array")
@@ -279,7 +279,7 @@ cdef class Array(BackEnd):
         return 0
 
     cdef int complete(self, int64_t now, int32_t which) except -1 nogil:
-        """Complete a request, and give its slot to the next one in line."""
+        """Complete a request, and assign its slot to the next one in the queue."""
         cdef request_t* request = &self.requests.all[which]
         cdef port_t* port = &self.ports[request.asked.array]
         cdef bint write = request.asked.write

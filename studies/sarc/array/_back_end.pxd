@@ -54,7 +54,7 @@ cdef class BackEnd(Kernel):
     cdef int32_t issue(self, int64_t now, piece_t piece, int64_t page, int32_t owner, bint write) except -2 nogil
     # Schedule a drive's next event, if there is one.
     cdef int await_drive(self, int64_t event, int32_t number) except -1 nogil
-    # Complete a drive's operation, start its next one, and let whatever waits for the operation go on.
+    # Complete a drive's operation, start its next one, and resume whatever waits for the operation.
     cdef int leave_drive(self, int64_t now, int32_t number) except -1 nogil
     # Begin as many destages as the fill level calls for, in one array or in all; begin, plan and continue one destage.
     cdef int destage(self, int64_t now, int64_t array) except -1 nogil

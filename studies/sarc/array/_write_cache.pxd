@@ -83,7 +83,7 @@ cdef inline int64_t clean_pages(write_cache_t* cache, raid_t* raid, int64_t page
 
 
 cdef inline void warm_stripe(write_cache_t* cache, raid_t* raid, int64_t page, bint entry) noexcept nogil:
-    """Prefetch what a write of a page will touch: with `entry`, its stripe's entry number; without it, the entry."""
+    """Prefetch data that a write of a page uses: if `entry`, the number of its stripe's entry, otherwise the entry."""
     cdef int64_t stripe = quotient(page, &raid.by_stripe)
     cdef uint32_t which
     if entry:
@@ -123,7 +123,7 @@ cdef inline void link_newest(write_cache_t* cache, order_t* order, uint32_t whic
 
 
 cdef inline uint32_t new_entry(write_cache_t* cache, int64_t stripe) noexcept nogil:
-    """Take a free entry. There always is one: each entry in use has a page, and there are as many entries as pages."""
+    """Allocate an entry. One is always free: each entry in use has a page, and there are as many entries as pages."""
     cdef uint32_t which = cache.free
     if which:
         cache.free = cache.entries[which].older
@@ -199,7 +199,7 @@ cdef inline uint32_t split_strip(write_cache_t* cache, uint32_t which) noexcept 
 
 
 cdef inline uint32_t take_oldest(write_cache_t* cache, int64_t array) noexcept nogil:
-    """Take the entry that an array destages next, from the oldest stripe; lookups no longer find it."""
+    """Detach and return the entry that an array destages next, from the oldest stripe; lookups no longer find it."""
     cdef order_t* order = &cache.orders[array]
     cdef uint32_t which = order.oldest, taken
     if not cache.grouped:

@@ -11,7 +11,7 @@ sections IV (the machine, one cluster of an IBM ESS 800) and V (response times o
    its pages that are already in flight. A write puts its pages into the read cache and, once there is room (FCFS), into
    the write cache;
 4. the array's host adapter, which moves the data (FCFS);
-5. a delay proportional to the request rate of the whole machine (`contention_us`). It stands for contention in the
+5. a delay proportional to the request rate of the whole machine (`contention_us`). It represents contention in the
    front end, whose buses and locks are not modelled.
 
 A miss reads the missing pages, or also the later ones of their track, or the whole track (`staging`). Behind the
@@ -29,9 +29,9 @@ cache holds are not read for a parity: the current contents of the other strips,
 in the read cache when it was written.
 
 Addresses are numbers of 4 KB pages in one volume. The host stripes each unit of this volume over `host_stripe_arrays`
-arrays, and the controller sees each array's part of a unit as contiguous pages: to sequential detection, a stream of
-the host is that many slower streams, each with its own groups and triggers. The controller deals out its pages to the
-arrays, `stripes_per_turn` stripes at a time. Every latency is recorded by component (`COMPONENTS`).
+arrays, and the controller sees each array's part of a unit as contiguous pages: sequential detection sees a stream of
+the host as `host_stripe_arrays` slower streams, each with its own groups and triggers. The controller deals out its
+pages to the arrays, `stripes_per_turn` stripes at a time. Every latency is recorded by component (`COMPONENTS`).
 
 The following are deviations from the paper, and decisions where it is silent; ``studies/sarc/machine.yaml`` lists each
 parameter with its status. The paper does not say which units are on which four arrays, so the stripes of every unit are
@@ -41,8 +41,8 @@ model's own, which each slice sends with a different delay, a multiple of a tent
 slice is as heavy, as bursty and as throttled by the host. Pages are in the read cache from the moment their read is
 issued; they may be evicted while in flight, and still serve the requests that wait for them. If pages are written again
 while they are destaged, they form a second entry, and the two entries may be written to disk in either order; a read
-that misses pages being destaged goes to the drives. A drive gives reads and destages equal priority. Nothing fails, and
-each array's spare is idle.
+that misses pages being destaged reads them from the drives. A drive gives reads and destages equal priority. Nothing
+fails, and each array's spare is idle.
 """
 
 import math

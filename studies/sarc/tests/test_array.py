@@ -99,7 +99,7 @@ def test_a_parity_from_the_read_cache_reads_what_it_does_not_hold(held, reads_an
     assert without == (4, 4)
 
 
-def test_parity_goes_round_the_drives():
+def test_parity_rotates_over_the_drives():
     members = SMALL.array_members
     stripes = 50 * members
     requests = [(i * 20 * MS, i * STRIPE, 1, True) for i in range(stripes)]
@@ -260,7 +260,7 @@ def test_a_full_write_cache_makes_writes_wait_for_drives():
     assert interval.state["dirty_pages"] <= parameters.destage_low * parameters.write_cache_pages
 
 
-def test_slices_of_time_change_nothing():
+def test_running_in_several_intervals_changes_nothing():
     workload = Workload(400 << 20, bsus=4, seed=5)
     bases = [0, 46096, 92192, 102440]
 
@@ -378,7 +378,7 @@ def test_a_workload_has_to_fit_the_volume():
             one.run_workload(workload.start(), bases, SECOND)
 
 
-def test_caches_alone_take_the_controllers_time_for_everything():
+def test_without_drives_every_request_takes_the_controllers_time():
     cache = track_cache("sarc", SMALL.cache_pages, PAGES // 8, track_pages=8, prefetch=PREFETCH)
     one = StorageController(SMALL, None, cache, PAGES)
     reads = [(i * MS, 8 * i, 8, i % 3 == 0) for i in range(100)]
@@ -436,7 +436,7 @@ def test_requests_of_the_past_are_refused():
         one.run_workload(Workload(400 << 20, bsus=1).start(), [0, 46096, 92192, 102440], 20 * SECOND)
 
 
-def test_a_stream_over_the_hosts_strips_is_found_once_on_each_array():
+def test_a_stream_over_the_hosts_strips_is_detected_once_on_each_array():
     """Each array's part is contiguous, so the controller must see four streams, each missed once, then read ahead."""
     striped = replace(SMALL, host_stripe_kb=64, host_stripe_arrays=4, cache_mb=64)
     prefetch = {"degree": 8, "trigger": 4, "threshold": 3}

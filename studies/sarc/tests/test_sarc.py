@@ -51,7 +51,7 @@ def minutes(shark):
     return pd.concat([sarc_runs.simulate(shark, "cache_sensitive", policy, 1, [2500, 25000]) for policy in PAPERS])
 
 
-def test_the_schedule_is_the_ledgers():
+def test_the_load_points_are_those_of_the_ledger():
     assert LOADS == claims.LOADS
 
 
@@ -416,7 +416,7 @@ def test_the_trigger_is_a_share_of_the_group(shark):
     assert none == [-1, -1], "nothing is read ahead, or there is no group at all"
 
 
-def test_the_lru_variants_have_a_remedy_of_their_own_or_none(shark):
+def test_a_setting_decides_whether_the_lru_variants_have_the_remedy(shark):
     policies = (*PAPERS, "arc")
     assert [shark.prefetch(policy)["remedy"] for policy in policies] == [0, 0, 1, 1]
     other = shark.with_values({"remedy": False, "remedy_lru": True})
@@ -453,7 +453,7 @@ def test_a_machine_without_fitted_values_says_so():
         Run(replace(shark, host_slots=3), "cache_sensitive", "sarc", 1)
 
 
-def test_fitted_values_come_from_the_table_and_configured_ones_go_before(tmp_path):
+def test_fitted_values_come_from_the_table_and_configured_ones_take_precedence(tmp_path):
     path = tmp_path / "values.csv"
     pd.DataFrame({"parameter": VALUES.keys(), "value": VALUES.values()}).to_csv(path, index=False)
     shark, _ = fitted_shark(MACHINE, path, {"divisor": 16, "values": {"insertion": 0.2}}, SHORT)
@@ -563,7 +563,7 @@ def test_a_refit_finds_the_load_factor_that_the_model_was_run_with(shark, monkey
     assert sarc_readings.refit(shark, targets, 1) == pytest.approx(1.04 * VALUES["load_factor"], rel=0.006)
 
 
-def test_a_varied_parameter_is_run_where_it_touches_something(shark, monkeypatch):
+def test_a_varied_parameter_is_run_only_where_it_affects_responses(shark, monkeypatch):
     short, ran = replace(shark, warm_up_minutes=0, phase_minutes=1, discarded_minutes=0), []
     simulate = sarc_inside.simulate
 

@@ -1,7 +1,7 @@
 """Slow, readable reference of the storage controller, which the kernel has to equal to the nanosecond.
 
 Everything is an explicit Python object: each drive operation, each set of dirty pages. The drives are those of
-`misspenalty.disks` behind a first-come-first-served queue; the cache is the reference of a cache of tracks.
+`misspenalty.disks` behind a first-come-first-served queue; the cache is the reference of the track cache.
 """
 
 import heapq
@@ -88,7 +88,7 @@ class Station:
         return self.occupy(now, service)
 
     def occupy(self, now, service):
-        """Give the request to the server that is free first."""
+        """Assign the request to the server that is free first."""
         done = max(heapq.heappop(self.free), now) + service
         heapq.heappush(self.free, done)
         return done
@@ -155,7 +155,7 @@ class Reference:
         return self.pages // (self.c.host_stripe_arrays if self.c.host_stripe_kb else 1)
 
     def strips(self, pages):
-        """Return pages in order, cut where the drive changes."""
+        """Return pages in order, split where the drive changes."""
         cut = []
         for page in pages:
             if cut and page // self.strip == cut[-1][-1] // self.strip:
@@ -230,11 +230,11 @@ class Reference:
                 self.finish(request)
 
     def end(self, track):
-        """Return the first track after the part of the host's unit to which a track belongs."""
+        """Return the first track after the part (of a unit of the host) that contains a track."""
         return (track * self.track // self.part + 1) * self.part // self.track
 
     def tracks(self, request):
-        """Return (track, mask of pages) in the order of the host's pages; a track occurs twice if another comes in
+        """Return (track, mask of pages) in the order of the host's pages; a track occurs twice if another is in
         between."""
         masks, before = [], None
         for page in map(self.seen, request.range):
