@@ -1,4 +1,5 @@
-"""Make the classics study's tables under other readings of facts that the papers leave open, from the same replays."""
+"""Compute the classics study's tables under other readings of facts that the papers leave open, from the same
+replays."""
 
 import re
 

@@ -72,7 +72,7 @@ class LIRS2:
             self.stay.add(block)
 
     def _push_first(self, block):
-        """Add a new block with two references, of which the earlier one is made up; `used_once` marks such a block."""
+        """Add a new block with two references; the earlier one is made up, and `used_once` marks such a block."""
         self.used_once.add(block)
         for times in (self.before, self.last):
             times[block] = next(self.clock)

@@ -99,7 +99,7 @@ def _as_program(name, trace, sizes):
     tables = []
     for size in sizes:
         blocks = max(HIR_BLOCKS, int(HIR_SHARE * size))
-        # take the middle of the shares that make this many whole blocks, so that rounding cannot change their number
+        # take the middle of the shares that amount to this number of whole blocks, so that rounding cannot change it
         table = hit_ratio_curve(shorter, "lirs", [size], hirs=min((blocks + 0.5) / size, 1.0))
         tables.append(_rows(name, "lirs_program", _of_all(table, trace), {"hir_blocks": blocks}))
     for label, policy in (("lirs2_program", LIRS2), ("arc_program", ProgramARC)):

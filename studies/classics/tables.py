@@ -1,4 +1,4 @@
-"""Make the tidy tables of the classics study from its replays."""
+"""Compute the tidy tables of the classics study from its replays."""
 
 import pandas as pd
 

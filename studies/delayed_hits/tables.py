@@ -1,4 +1,4 @@
-"""Make the tidy tables of the delayed-hits study from its runs."""
+"""Compute the tidy tables of the delayed-hits study from its runs."""
 
 import pandas as pd
 

@@ -76,7 +76,7 @@ def read_steps(path):
     Raises
     ------
     InputError
-        The file cannot be read, a line has another format or is not that of its step, or an object's number does not
+        The file cannot be read, a line has another format or the number of another step, or an object's number does not
         fit into 64 bits.
     """
     try:

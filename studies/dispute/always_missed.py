@@ -18,9 +18,9 @@ def always_missed(results, policies):
     Returns
     -------
     DataFrame
-        ``objects_in_cache, policy, results, always_missed, always_missed_pct, fifo_hits``: the number of results with
-        that many objects in the cache, the number of those with a miss ratio of 1 (as printed, four decimals), their
-        share, and how many of them have hits under FIFO.
+        ``objects_in_cache, policy, results, always_missed, always_missed_pct, fifo_hits``: the number of results in
+        this class of cache sizes, the number of those with a miss ratio of 1 (as printed, four decimals), their share,
+        and how many of them have hits under FIFO.
 
     Examples
     --------

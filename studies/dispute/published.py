@@ -7,8 +7,8 @@ a trace is used at a size; the script uses 0.1 %, 1 %, 10 % and 40 % of a trace'
 Percentiles interpolate linearly, like the authors'. An interval of a mean is Student's; `over_traces` takes traces as
 independent draws. Traces of one data set are not independent of each other, so `over_datasets` takes only the data sets
 as independent. Fewer than `LEAST_VALUES` traces or data sets have no interval. (Until November 2026, intervals were the
-central 95 % of a percentile bootstrap. With five normal values, these hold the true mean in 82 % of the cases, and with
-two in 48 %.)
+central 95 % of a percentile bootstrap. With five normal values, such intervals contain the true mean in 82 %
+of the cases, and with two in 48 %.)
 """
 
 import numpy as np
@@ -68,7 +68,7 @@ LEAST_VALUES = 5  # with four, an interval is 1.5 times as wide as the range of 
 
 
 def aggregate(table):
-    """Make every table that comes from the published results.
+    """Compute all tables of the published results.
 
     Parameters
     ----------
@@ -246,8 +246,8 @@ def over_datasets(values, dataset):
     `LEAST_VALUES` data sets.
 
     The means of the data sets are taken to scatter equally around the true mean, whatever their number of rows. Their
-    standard deviation, each data set counting once, then gives that of the mean over rows, in which a data set weighs
-    as much as it has rows: if one of them has most of the rows, the interval is wide.
+    standard deviation, in which each data set counts once, then determines that of the mean over rows, in which the
+    weight of a data set is its number of rows. If one data set has most of the rows, the interval is wide.
 
     Returns
     -------

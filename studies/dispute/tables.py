@@ -1,4 +1,4 @@
-"""Make the tidy tables of the dispute study from published results and replays."""
+"""Compute the tidy tables of the dispute study from published results and replays."""
 
 import pandas as pd
 

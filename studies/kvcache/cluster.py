@@ -94,7 +94,7 @@ def _servers(workload, machine, cache):
 
 
 def _prices(machine, prompts, cache):
-    """Return two functions that give the seconds of a request's prefill and of loading; each takes the number of the
+    """Return two functions that compute the seconds of a request's prefill and of loading, from the number of the
     request and the number of its leading blocks that are in the cache."""
     whole = cost.prefill_s(machine, prompts.input_tokens)
     most = int(prompts.count.max())

@@ -137,7 +137,7 @@ class Conclusion:
 
 
 def job(machines, machine, today, fit, archived, captures, settings, measured):
-    """Try EPCM on all machines; see `Conclusion` (a workflow job).
+    """Evaluate EPCM on all machines; see `Conclusion` (a workflow job).
 
     Returns
     -------

@@ -91,7 +91,7 @@ def overheads(conclusion, machines):
 
 
 def job(machines, elapsed, parts):
-    """Try HAC on all machines (a workflow job).
+    """Evaluate HAC on all machines (a workflow job).
 
     Parameters
     ----------

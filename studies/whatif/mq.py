@@ -104,7 +104,7 @@ class Conclusion:
         """
         faster, link = machines.faster(STUDY, era), era.network_mbit_per_s / OWN_MBIT_PER_S
         times = (device.read_us, device.write_us, device.parallel)
-        if device.name == "remote_memory":  # the link is a station of its own: only the processors' work is left
+        if device.name == "remote_memory":  # the link is a separate station, so only the processors' work is left
             times = (4 * era.packet_us, 4 * era.packet_us, device.parallel)
         mq, lru = (self._rate(self.points[case, policy], faster, link, *times) for policy in ("mq", "lru"))
         return {"gain_pct": 100 * (mq / lru - 1), "mq_per_s": mq, "lru_per_s": lru}
@@ -122,7 +122,7 @@ class Conclusion:
 
 
 def job(machines, recorded, calibrated):
-    """Try MQ on all machines (a workflow job).
+    """Evaluate MQ on all machines (a workflow job).
 
     Parameters
     ----------

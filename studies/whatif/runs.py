@@ -1,4 +1,4 @@
-"""Try the five conclusions on every machine and device, over a range of device times, and find where they reverse.
+"""Evaluate the five conclusions on all machines and devices and over device times, and find where they reverse.
 
 A conclusion is an object with ``study``, ``cases``, ``threshold_pct``, ``checks()`` and ``measures(machines, era,
 device, case)``, which returns ``gain_pct``, the improvement of the paper's proposal over its baseline, in %. A
@@ -28,7 +28,7 @@ def any_device(read_us):
 
 
 def cells(conclusion, machines):
-    """Try a conclusion on every machine and device.
+    """Evaluate a conclusion on every machine and device.
 
     Returns
     -------

@@ -91,7 +91,7 @@ class Conclusion:
         return self._mean(config, iops, policy, times)
 
     def _mean(self, config, iops, policy, times):
-        """Return the mean over reads and writes, with the weights that give the archived mean response time."""
+        """Return the mean over reads and writes, with the weights that yield the archived mean response time."""
         own = {
             request: sum(self.ms[config, iops, policy, request, name] for name in PROCESSORS + SERVICE + WAITS)
             for request in ("read", "write")
@@ -134,7 +134,7 @@ class Conclusion:
 
 
 def conclusion_of(components, internals, responses, points):
-    """Make the conclusion from its tables.
+    """Build the conclusion from its tables.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ def conclusion_of(components, internals, responses, points):
 
 
 def job(machines, components, internals, responses, points):
-    """Try SARC on all machines; see `conclusion_of` (a workflow job).
+    """Evaluate SARC on all machines; see `conclusion_of` (a workflow job).
 
     Returns
     -------

@@ -58,7 +58,7 @@ class WhatifSettings(Settings):
     workload: WhatifWorkload = setting(
         {"utilisation": 0.68, "updates": 10_000, "warm_up": 5},
         "Random updates of the virtual log.",
-        "As in vlog.workload, so that the paper's platform gives the study's number.",
+        "As in vlog.workload, so that the paper's platform yields the study's number.",
     )
     sarc: Annotated[dict[Name, SarcPoint], Field(min_length=1)] = setting(
         POINTS, "Points of the SARC study whose counts are priced, under names of your own.", block=True

@@ -1,4 +1,4 @@
-"""Make the tables of the what-if: summarise the cells, the crossovers and the parameters of all conclusions."""
+"""Compute the what-if's tables: summarise the cells, the crossovers and the parameters of all conclusions."""
 
 import pandas as pd
 

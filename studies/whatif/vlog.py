@@ -1,11 +1,12 @@
 """Compare the virtual log with updates in place: random synchronous updates on the disks and flash drives of 1997
 to 2025.
 
-On disks both systems are simulated as in the study's Table 2, on the outermost cylinders of the year's drive, with
-the paper's UltraSPARC-170 made as fast as the year's machine. Flash and remote memory have no locate time: an update in
+On disks both systems are simulated as in the study's Table 2, on the outermost cylinders of the year's drive, with the
+paper's UltraSPARC-170 made as fast as the year's machine. Flash and remote memory have no locate time: an update in
 place is a write, to which the virtual log adds the host's time to build a map sector. How much is written to flash is
-read from `results/vlog/what_if.csv`. For a device with only a time, this time replaces the locate time of the
-year's disk for updates in place; for eager writing, it is multiplied by the ratio of the two locate times on that disk.
+read from `results/vlog/what_if.csv`. For a device that is known only by its time, this time replaces the locate time of
+the year's disk for updates in place; for eager writing, it is multiplied by the ratio of the two locate times on that
+disk.
 """
 
 from functools import cache, partial
@@ -127,7 +128,7 @@ class Conclusion:
 
 
 def job(machines, hosts, what_if, table2, workload):
-    """Try the virtual log on all machines (a workflow job).
+    """Evaluate the virtual log on all machines (a workflow job).
 
     Parameters
     ----------

@@ -38,7 +38,7 @@ def test_an_object_beyond_64_bits_is_refused(tmp_path, name):
 
 @pytest.mark.parametrize("line", ["2", ";", "2;x", "2;-4", "2,4", "1;4", "5;4"])
 def test_a_wrong_line_is_refused(tmp_path, line):
-    """Each line must be that of its step: a gap in the steps would shorten the time between two requests."""
+    """Each line must have the number of its step: a gap would shorten the time between two requests."""
     (path := tmp_path / "steps.csv").write_text(f"0;7\n\n{line}\n")
     with pytest.raises(InputError, match=rf"steps\.csv, line 3: '{line}'; expected 2;object"):
         read_steps(path)

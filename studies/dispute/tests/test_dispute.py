@@ -54,7 +54,7 @@ def test_intervals_are_those_of_the_policy_next_to_them(tmp_path):
 
 
 def coverage(low, high):
-    """Return the share of the intervals that hold 0."""
+    """Return the share of the intervals that contain 0."""
     return ((low <= 0) & (high >= 0)).mean()
 
 
@@ -157,7 +157,7 @@ def aggregated(tmp_path):
     return published.aggregate(tmp_path / "r.csv")
 
 
-def test_what_is_made_of_the_published_results_is_listed_for_the_workflow(aggregated):
+def test_tables_made_from_the_published_results_are_listed_for_the_workflow(aggregated):
     assert tuple(aggregated) == published.AGGREGATED
 
 
