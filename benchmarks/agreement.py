@@ -160,7 +160,7 @@ def main():
     parser.add_argument("source", choices=["simulator", "literature"])
     parser.add_argument("--traces", default=",".join(COMPARED), help="for simulator (default %(default)s)")
     parser.add_argument("--policies", default=",".join(PEERS), help="for simulator (default: all that both have)")
-    parser.add_argument("--csv", type=Path, metavar="OUT", help="also write the table there")
+    parser.add_argument("--csv", type=Path, metavar="OUT", help="also write the table to this file")
     args = parser.parse_args()
     if args.source == "simulator":
         traces, policies = args.traces.split(","), args.policies.split(",")

@@ -7,9 +7,9 @@ machine.
 `demerit` compares six measured drives with DiskSim 4.0, and shows the effect of each departure from DiskSim's reading
 of its parameters (`misspenalty.disks.disksim.decisions`) alone. A matrix of drives and departures follows, with the
 demerits without and with the departure. It includes drives that meet the condition of a departure but are read without
-it. Our ``buffer`` is compared with DiskSim's whole reading, and each other departure is applied alone to our buffer.
-The last table leaves out one drive at a time: it has the mean change of the demerit over the other drives that meet the
-condition, and the change on the drive left out.
+it. The departure ``buffer`` is compared with DiskSim's whole reading, and each of the others is added alone to
+``buffer``. The last table leaves out one drive at a time: it has the mean change of the demerit over the other drives
+that meet the condition, and the change on the drive left out.
 
     python benchmarks/disks.py speed --csv out.csv
     python benchmarks/disks.py demerit --csv out.csv

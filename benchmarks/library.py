@@ -169,7 +169,7 @@ def main():
     parser.add_argument("--repeat", type=int, default=3, help="runs of each, whose median is reported (default 3)")
     parser.add_argument("--giant", action="store_true", help="only the runs of 10 M and 1 G requests")
     parser.add_argument("--policies", default="lru,sieve,mq", help="for --giant (default %(default)s)")
-    parser.add_argument("--csv", type=Path, metavar="OUT", help="also write the table there")
+    parser.add_argument("--csv", type=Path, metavar="OUT", help="also write the table to this file")
     args = parser.parse_args()
     if args.giant:
         rows = list(giant(args.policies.split(",")))

@@ -236,7 +236,7 @@ def main():
     )
     parser.add_argument("--policies", default=",".join(known_policies()), help="comma separated (default: all)")
     parser.add_argument("--no-peer", action="store_true", help="leave libCacheSim out")
-    parser.add_argument("--csv", type=Path, metavar="OUT", help="also write the table there")
+    parser.add_argument("--csv", type=Path, metavar="OUT", help="also write the table to this file")
     args = parser.parse_args()
     names = args.policies.split(",")
     if unknown := set(names) - set(known_policies()):

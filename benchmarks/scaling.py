@@ -11,8 +11,8 @@ are listed and left out.
     python benchmarks/scaling.py --configfile config/config.yaml config/full.yaml --factor 'sarc_run=16'
 
 `--factor RULE=NUMBER` multiplies the CPU time of a rule, for a configuration whose jobs were measured at another scale.
-`--estimate RULE=SECONDS,MB` gives the cost of each job that was not measured. In both, RULE is a pattern of rules or of
-jobs (`mq_replay/128mb*`); if several match, the first is used.
+`--estimate RULE=SECONDS,MB` states the cost of each job that was not measured. In both, RULE is a pattern of rules or
+of jobs (`mq_replay/128mb*`); if several match, the first is used.
 """
 
 import argparse

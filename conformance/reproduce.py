@@ -4,7 +4,7 @@
     python conformance/reproduce.py --languages python,go  # some
 
 A reproduction is a program in the library's own language that uses nothing but the library. Its first line states
-the cache, its capacity, the trace, what the program prints, and what the policy would give. Both are either outcomes,
+the cache, its capacity, the trace, what the program prints, and what the policy would print. Both are either outcomes,
 where 1 is a hit, or a number of hits (with ``over`` or ``under``, a bound on it). In a trace, ``w1`` writes block 1,
 ``1-4`` is ``1 2 3 4``, and ``n n-20 for n to 100`` requests block n for each n from 1 to 100, and after it block n-20
 if n is larger than 20.

@@ -58,7 +58,7 @@ def main():
     """Run the notebooks named on the command line, or all."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("names", nargs="*", metavar="NAME", help="notebooks (default: all)")
-    parser.add_argument("--html", metavar="FOLDER", help="write pages there instead of saving the notebooks")
+    parser.add_argument("--html", metavar="FOLDER", help="write pages to this folder instead of saving the notebooks")
     options = parser.parse_args()
     scripts = {path.stem: path for path in sorted(FOLDER.glob("*.py"))}
     if unknown := [name for name in options.names if name not in scripts]:

@@ -43,7 +43,7 @@ LOOK = 0.1  # s between two reads of a run's log
 
 
 def targets_of(studies):
-    """Return the rules that make the tables and figures of `studies`; an empty list stands for a full run."""
+    """Return the rules that make the tables and figures of `studies`; an empty list means a full run."""
     return [f"{study}_{part}" for study in studies for part in ("tables", "figures")]
 
 

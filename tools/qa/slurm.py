@@ -132,7 +132,7 @@ class Cluster:
             if found.stdout.split() == ["idle", str(len(NODES))]:
                 return
             time.sleep(1)
-        raise RuntimeError(f"the cluster did not come up: {found.stdout}{found.stderr}")
+        raise RuntimeError(f"the cluster did not start: {found.stdout}{found.stderr}")
 
     def __exit__(self, *error):
         CONF.unlink(missing_ok=True)

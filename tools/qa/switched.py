@@ -235,7 +235,7 @@ def package(name="misspenalty"):
 
 
 def put_switched(copy, name, faults):
-    """Put the faults of a source into a copy, without those that do not compile; return the numbers of those put in.
+    """Insert the faults of a source that compile into a copy; return the numbers of these faults.
 
     Parameters
     ----------

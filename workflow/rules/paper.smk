@@ -42,7 +42,7 @@ rule paper:
             category="Overview",
             labels={
                 "item": "Paper",
-                "shows": "what came out, and why the rest did not",
+                "shows": "what is reproduced, and why the rest is not",
             },
         ),
     log:

@@ -307,7 +307,7 @@ def run(command, progress, journal, always=(), supplement=False):
 
 
 def outcome():
-    """Return a line with the verdicts and one with where to look, or no line if no claim has been judged."""
+    """Return a line with the verdicts and one that names the files to read, or no line if no claim has been judged."""
     rows = [row for row in read_rows("results/claims.csv") if row["role"] == "claim"]
     if not rows:
         return []
