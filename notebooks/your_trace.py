@@ -109,7 +109,7 @@ class Clock:
 
     def __init__(self, capacity):
         self.capacity = capacity
-        self.marked = OrderedDict()  # block -> mark, in the order the hand will come by
+        self.marked = OrderedDict()  # block -> mark, in the order in which the hand passes
 
     def access(self, block):
         if block in self.marked:
@@ -118,7 +118,7 @@ class Clock:
         while len(self.marked) >= self.capacity:
             candidate, mark = self.marked.popitem(last=False)
             if mark:
-                self.marked[candidate] = False  # spared once: behind the hand again
+                self.marked[candidate] = False  # spared once: moved behind the hand
         self.marked[block] = False
         return False
 

@@ -266,7 +266,7 @@ def test_all_skips_existing_captures(tmp_path):
     command = [sys.executable, str(PROGRAM), "all", "--work", str(tmp_path / "work"), "--out", str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.splitlines() == [f"{name}: there already" for name in FACTS]
+    assert done.stdout.splitlines() == [f"{name}: already exists" for name in FACTS]
     (tmp_path / "ssh.parquet").unlink()
     elsewhere = {name: value for name, value in os.environ.items() if name != "DEBIAN_MIRROR"}
     assert subprocess.run(command, env=elsewhere, capture_output=True).returncode == 2, "facts alone are not a capture"

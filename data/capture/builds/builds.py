@@ -21,7 +21,7 @@ SYSTEM = ("/usr", "/etc", "/var/lib", "/capture")  # folders of the jail that no
 def record(jail: Jail, work: Workload, folder: Path) -> None:
     """Record all runs of a workload into `folder`, which must not exist; it is removed again if anything fails."""
     if folder.exists():
-        raise CaptureError(f"{folder} holds a recording already: convert it, or remove it")
+        raise CaptureError(f"{folder} already holds a recording: convert it, or remove it")
     folder.mkdir(parents=True)
     try:
         facts = {"workload": work.name, "started": jail.shell("date -u +%Y-%m-%dT%H:%M:%S+00:00").strip()}
@@ -131,7 +131,7 @@ def parser() -> argparse.ArgumentParser:
         if "workload" in more:
             made.add_argument("workload", choices=everything, help="what to record")
         if "out" in more:
-            made.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="where the Parquet files go")
+            made.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="folder of the Parquet files")
 
     command("prepare", do_prepare, "make the jail and put a workload's sources into it", "workload")
     command("record", do_record, "record a workload's runs", "workload")
@@ -160,7 +160,7 @@ def do_convert(options) -> None:
 
 def do_capture(options) -> None:
     if captured(options):
-        raise CaptureError(f"{options.out}: {options.workload} is there already; choose another folder or remove it")
+        raise CaptureError(f"{options.out}: {options.workload} already exists; choose another folder or remove it")
     check_tracing()
     do_prepare(options)
     if not (options.work / "recordings" / options.workload).exists():  # it exists if converting failed before
@@ -172,7 +172,7 @@ def do_capture(options) -> None:
 def do_all(options) -> None:
     for options.workload in WORKLOADS:
         if captured(options):
-            print(f"{options.workload}: there already", flush=True)
+            print(f"{options.workload}: already exists", flush=True)
         else:
             do_capture(options)
     do_clean(options)

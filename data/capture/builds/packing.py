@@ -209,7 +209,7 @@ class FileTable:
                 self.rows.append([shown, normal, temporary, path in run.names.folders, run.sizes.get(path, -1)])
 
     def shown(self, path: str) -> str:
-        """Return `path` as it is published: relative to the workload's tree if it lies there."""
+        """Return `path` as it is published: relative to the workload's tree if it is in the tree."""
         if path.startswith(self.tree):
             return path[len(self.tree) :]
         own = self.tree.rstrip("/")
