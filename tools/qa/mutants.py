@@ -4,9 +4,9 @@
 tree and the environment unchanged. All faults of a source are compiled at once, each behind a switch (`switched.py`).
 For all sources with the same tests, one process collects these tests and tries each fault in a fork of itself. A fault
 that cannot be switched gets a copy and a process of its own. The tests run in this order: those that have found a fault
-of the source, those that bear its name, those in files that import it, and the others of the same folders (for a
-policy with tests that bear its name, only those run). A fault survives if all tests pass. A test that also fails
-without any fault is ignored.
+of the source, those named after it, those in files that import it, and the others of the same folders (for a policy
+with tests named after it, only those run). A fault survives if all tests pass. A test that also fails without any fault
+is ignored.
 
     make mutants COUNT=100
     python tools/qa/mutants.py --count 20 --only 'replay/*' --csv faults.csv
@@ -79,7 +79,7 @@ NEAREST = {
     "latency/_*device*": ("tests/latency", "tests/project/test_kernels.py"),
 }
 EXAMPLES = "tests/project/test_docstrings.py"  # runs the examples in docstrings, one test per module
-POLICIES = sorted(  # policies with tests that bear their names
+POLICIES = sorted(  # policies with tests named after them
     path.stem[1:]
     for path in SOURCE.glob("policies/_*.pyx")
     if path.with_name(f"{path.stem[1:]}.py").exists() and "track" not in path.stem
@@ -252,9 +252,9 @@ def tests_in(place):
 def in_order(items, path, first, broken, known, far=False):
     """Return the tests for a fault in the order in which they run, without those in `broken`.
 
-    Tests in `first` come first, then those that bear the source's name, then those in files that import it, and slow
-    ones last. For a policy, only those that bear its name are returned, if there are any. If `far`, return the other
-    tests of the nearest folders.
+    Tests in `first` come first, then those named after the source, then those in files that import it, and slow ones
+    last. For a policy, only those named after it are returned, if there are any. If `far`, return the other tests of
+    the nearest folders.
     """
     name = name_of(path)
     called = (name, CALLED.get(name, name).lower())
@@ -287,7 +287,7 @@ def name_of(path):
 
 
 def of_policy(path):
-    """Tell whether a source is a policy with tests that bear its name, not a reader that has the same name."""
+    """Tell whether a source is a policy with tests named after it, not a reader that has the same name."""
     return path.startswith("policies/") and name_of(path) in POLICIES
 
 

@@ -91,7 +91,7 @@ def test_what_the_predictor_sees(temporaries, first, second):
 
 
 def test_a_temporary_file_has_the_inode_that_the_last_one_left():
-    """By hand: of two files made, the first is removed; its inode must go to the next one made, and a renamed file must
+    """By hand: of two files made, the first is removed; the next file made must get its inode, and a renamed file must
     keep its inode."""
     kinds = ["create", "create", "unlink", "create", "rename", "open", "create", "exec"]
     calls = np.zeros(len(kinds), CALL)
