@@ -124,7 +124,9 @@ def test_columns_of_different_lengths_and_impossible_times_are_refused():
         with pytest.raises(ParameterError, match="lbn, count, write, delay differ in length; expected one value per"):
             Requests(*(column[: 1 if at == place else 2] for at, column in enumerate(plain)))
     for measured in ([1.0], [[1.0, 2.0]], [1.0, -0.5], [1.0, np.nan], [np.inf, 1.0], ["1", "2"], [None, 1.0]):
-        with pytest.raises(ParameterError, match=r"measured is wrong; expected one time per request, 2 finite numbers"):
+        with pytest.raises(
+            ParameterError, match=r"measured is invalid; expected one time per request, 2 finite numbers"
+        ):
             Requests(*plain, measured)
 
 

@@ -15,7 +15,7 @@ A host can only see when a request was issued and when it completed. The fit ass
 5. Nelder-Mead (`scipy.optimize.minimize`) then varies the parameters to minimize the demerit of the simulated service
    times.
 
-Steps 1 to 5 see only the first half of the requests; the drive's size, if not given, follows from all requests. The
+Steps 1 to 5 use only the first half of the requests; the drive's size, if not given, follows from all requests. The
 demerit of the other half shows the quality of the fit. The number of heads cannot be inferred from service times, and
 the part common to all seeks cannot be separated from the overhead; the number of heads determines only into how many
 tracks a cylinder is divided.
@@ -32,9 +32,9 @@ from misspenalty.errors import ParameterError, check_whole
 
 LEAST = 200  # fewest media reads for a meaningful fit
 SPEEDS = (3600, 4500, 5400, 7200, 10_000, 12_000, 15_000)  # revolutions per minute of drives that were sold
-NEAR = 0.06  # a speed that differs from a standard one by less than this share is replaced by the latter
+NEAR = 0.06  # a speed that differs from a standard one by less than this share is replaced by the standard one
 TAILS = (0.03, 0.97)  # quantiles between which times spread by 0.94 of a revolution
-HELD_UP = 1.1  # factor between the slow reads after a write and other slow reads above which writes hold up reads
+HELD_UP = 1.1  # writes hold up reads if slow reads after a write take over this many times as long as others
 ZONES = 8
 HEADS = 4
 STEPS = 150  # maximum number of simulations in the last step

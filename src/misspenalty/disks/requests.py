@@ -80,7 +80,7 @@ def _times(measured, number):
     times = unmasked(measured, "measured")
     if times.shape != (number,) or times.dtype.kind not in "iuf" or not (np.isfinite(times) & (times >= 0)).all():
         raise ParameterError(
-            f"measured is wrong; expected one time per request, {number} finite numbers of at least 0 ms"
+            f"measured is invalid; expected one time per request, {number} finite numbers of at least 0 ms"
         )
     return np.ascontiguousarray(times, np.float64)
 

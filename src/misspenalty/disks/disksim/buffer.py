@@ -11,7 +11,7 @@ reproduces.
     holds the most blocks of the read.
 ``disk_buffer_select_write_segment``
     A write uses a segment that it overlaps, else an empty one, else the least recently used, but never the one being
-    read ahead into: a drive whose only segment is that one leaves the bus and stops reading ahead first. No segment is
+    read ahead into. A drive without another segment first leaves the bus and stops reading ahead. No segment is
     reserved for writes.
 ``disk_buffer_set_segment``
     Every other segment that holds a block of the write is emptied, unless it is being read ahead into.
@@ -38,7 +38,7 @@ reproduces.
 ``disk_buffer_sector_done``
     A drive that writes in any order writes each passing sector whose data has arrived.
 ``disk_buffer_select_segment``
-    Writes make no extra disconnects: the lines that mark them are commented out in DiskSim.
+    Writes cause no extra disconnects: the lines that mark them are commented out in DiskSim.
 ``dm_rottime_g1, dm_rotate_g1``
     A sector lasts a multiple of 2^-20 of a revolution; each one that passes delays the platter by a further 2^-24.
 

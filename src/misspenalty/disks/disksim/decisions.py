@@ -37,11 +37,10 @@ value, so that ``Description.as_disksim`` can restore that value.
     (from 0.079 to 0.090 ms); by itself, it lowers it (from 0.136 to 0.134 ms). Both results were known when the
     decision was made, on 2026-11-24.
 ``read_caching``
-    A buffer whose caching is 2, not 1, keeps blocks for reads only: written ones cannot be read from it. DiskSim
-    treats 2 like 1 (`enablecache`, disksim_diskcache.c). This applies to the HP C2490A alone, whose file is the only
-    one that says 2: it gives a read hit after a write an overhead of 0, against 1.419 ms after a read, so its authors
-    did not expect reads to hit written blocks. There are no measured requests of such a drive, so nothing can be left
-    out.
+    A buffer whose caching is 2, not 1, keeps blocks for reads only: written ones cannot be read from it. DiskSim treats
+    2 like 1 (`enablecache`, disksim_diskcache.c). This applies to the HP C2490A alone, whose file is the only one that
+    says 2: it states an overhead of 0 for a read hit after a write, against 1.419 ms after a read, so its authors did
+    not expect reads to hit written blocks. There are no measured requests of such a drive, so nothing can be left out.
 ``buffer``
     DiskSim's code treats a buffer's segments, read-ahead and write-behind in ways that its manual does not describe
     (`misspenalty.disks.disksim.buffer`). By default, our drives do not behave in these ways, since they are properties

@@ -9,7 +9,7 @@ from misspenalty.disks.drive._state cimport drive_t, segment_t
 cdef struct flow_t:                 # how the bus follows the medium in a read
     int64_t block                   # time of a block on the bus, ns
     int64_t water                   # number of blocks that must have been read before the bus is requested
-    int64_t ready                   # when that many have been read, ns
+    int64_t ready                   # when these blocks have been read, ns
     int64_t done                    # earliest time at which the bus can have carried all blocks, ns
 
 
@@ -30,7 +30,7 @@ cdef int64_t read_medium(
 cdef int64_t write_medium(
     drive_t* d, int64_t now, int64_t lbn, int64_t count, int64_t bus_start, parts_t* parts, int64_t* waited
 ) noexcept nogil
-# Return the first block that read-ahead after this request leaves out.
+# Return the block before which read-ahead after this request ends.
 cdef int64_t ahead_limit(drive_t* d, const segment_t* segment, int64_t lbn, int64_t count) noexcept nogil
 # Run read-ahead until `until`, or until it has read the blocks below `target`; return the time at which its last
 # block ended.

@@ -22,7 +22,7 @@ cdef int64_t track_end(const mechanics_t* m, int32_t run) noexcept nogil:
 
 
 cdef int64_t ahead_limit(drive_t* d, const segment_t* segment, int64_t lbn, int64_t count) noexcept nogil:
-    """Return the first block that read-ahead after this request leaves out."""
+    """Return the block before which read-ahead after this request ends."""
     cdef const mechanics_t* m = d.m
     cdef int64_t end = lbn + count, limit = end if d.s.ahead_after else lbn
     cdef int32_t run, track

@@ -116,7 +116,7 @@ cdef void fill(drive_t* d, int32_t chosen, int64_t first, int64_t end, bint writ
 cdef bint has_extra(const drive_t* d, int64_t lbn) noexcept nogil:
     """Tell whether the drive leaves the bus twice during a write: it follows a write that it does not continue.
 
-    Only the last segment is looked at, which is the one for writes on all drives that are known to do this.
+    Only the last segment is examined, which is for writes on all drives that are known to do this.
     """
     return d.s.extra_command >= 0 and not d.s.disksim and not d.after_read and d.segments[d.s.segments - 1].end != lbn
 

@@ -54,7 +54,7 @@ class Kind:
     def replace(self, changes):
         """Return this kind with values replaced, by dotted key: ``replace({"mechanics.head_switch_ms": 1.6})``.
 
-        NumPy's numbers and arrays, and tuples, stand for plain numbers and lists.
+        NumPy's numbers and arrays, and tuples, are converted to plain numbers and lists.
 
         Raises
         ------
@@ -274,7 +274,7 @@ def _packaged(name):
 
 
 def _read(path, above=()):
-    """Read a description; `above` are the paths of the descriptions that are like it."""
+    """Read a description; `above` holds the paths of the descriptions based on it."""
     data = read_yaml(path, expected="a drive's description")
     own_sources = data.get("sources") if isinstance(data, dict) else None
     if isinstance(data, dict) and "like" in data:
@@ -293,7 +293,7 @@ def _read(path, above=()):
 
 
 def _check_sources(keys, data, path):
-    """Raise an `InputError` if one of these keys of ``sources`` is not a key that such a description can have."""
+    """Raise an `InputError` if a key of ``sources`` does not exist in descriptions of this kind."""
     schema = _schema(data["kind"])
     for key in map(str, keys):
         parts = key.split(".")
@@ -445,7 +445,7 @@ def seek_table(seek, cylinders, left_out=()):
         times[1 : 1 + len(first)] = first
     times[0] = 0
     if not ((times >= 0) & (times <= 10_000)).all():
-        raise ParameterError("seek times must lie between 0 and 10 s for every distance the arm can go")
+        raise ParameterError("seek times must lie between 0 and 10 s for every distance that the arm can move")
     return np.rint(1_000_000 * times).astype(np.int64)
 
 

@@ -1,6 +1,6 @@
 # Define the kernel of flash behind a controller, which kernels with overlapping requests also use. Time is integer ns.
-# serve(now, lbn, count, write, &record) serves one complete request. Requests may overlap as long as `now` never goes
-# back: each request waits for the dies that earlier ones keep busy, but on the channels and the interface its pages
+# serve(now, lbn, count, write, &record) serves one complete request. Requests may overlap as long as `now` never
+# decreases: each request waits for the dies that earlier ones keep busy, but on the channels and the interface its pages
 # compete only with each other.
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
@@ -60,7 +60,7 @@ cdef class Flash(Kernel):
     cdef int64_t end                # end of the request's last page, ns
     cdef int64_t wait               # how long the request waits for room in the buffer or for that page's die, ns
     cdef readonly int64_t now, blocks, host_units, moved_units, programs, erases
-    cdef int64_t die_wait           # how long the last page of a read to arrive waited for its die, ns
+    cdef int64_t die_wait           # how long the page of a read that arrives last waited for its die, ns
 
     cdef int check(self, int64_t lbn, int64_t count, int write) except -1
     cdef void serve(self, int64_t now, int64_t lbn, int64_t count, int write, record_t* record) noexcept nogil

@@ -5,8 +5,8 @@ The model is deliberately small:
 * Dies work in parallel, each on one operation at a time. The pages of a request share the wires of a channel; pages of
   older requests do not delay them there, nor does collection, which copies inside a die. The planes of a die are used
   together, so a page here is one page of each plane.
-* The controller maps units, by default of 4 KB. A page of units goes to the die that is free first, into the next page
-  of its open block. The older copy of a unit becomes garbage.
+* The controller maps units, by default of 4 KB. A page of units is programmed on the die that is free first, in the
+  next page of its open block. The older copy of a unit becomes garbage.
 * A read interrupts its die if the die is programming or erasing; the interrupted operation then takes correspondingly
   longer.
 * A die with few erased blocks is collected: the valid units of the full block that has the fewest (*greedy*) are copied
