@@ -43,7 +43,7 @@ from misspenalty.replay.result import ByteResult, Result
 from misspenalty.replay.simulation import hit_ratio_curve, simulate
 from misspenalty.traces import Trace, formats, open_trace
 
-if TYPE_CHECKING:  # a checker does not see that this package can be called
+if TYPE_CHECKING:  # type checkers do not see that this package is callable
     from misspenalty.policies import known_policies as policies
 else:
     from misspenalty import policies

@@ -16,7 +16,7 @@ cdef class Kernel:
     cdef bint in_use               # whether a call that has released the GIL is using this kernel
     cdef list kernels                 # kernels that this one drives, or None
     cdef void* owned[ARRAYS]        # arrays that are freed with the kernel
-    cdef int owns                   # number of these
+    cdef int owns                   # number of owned arrays
 
     # Return a zeroed array that the kernel owns. It has room for n + 1 items, so numbers may begin at 1; the message of
     # a MemoryError names n and the size.

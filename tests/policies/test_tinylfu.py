@@ -82,8 +82,8 @@ def test_every_online_policy_can_be_filtered(name):
     [
         ("opt", "looks into the future"),
         ("lru_top", "also loads neighbouring blocks"),
-        ("wtinylfu", "has this filter itself"),
-        ("tinylfu+lru", "has this filter itself"),
+        ("wtinylfu", "already has this filter"),
+        ("tinylfu+lru", "already has this filter"),
         ("nothing", "unknown policy 'nothing'"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Replacement policies, each defined in a module that has its paper, parameters and reference.
+"""Define replacement policies, each in a module that has its paper, parameters and reference.
 
 Most kernels are in a ``.pyx`` file named after that module. The package can be called: ``misspenalty.policies()``
 returns all known policies by name.

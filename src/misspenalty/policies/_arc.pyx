@@ -1,4 +1,4 @@
-"""Kernel of ARC; the definition is in arc.py.
+"""Implement the kernel of ARC; the definition is in arc.py.
 
 The four lists are logs that share one array, so a block's position tells where it is: in no list (NOWHERE), in T2
 (below `t1.first`), in T1 (below `b1.first`), in B1 (below `b2.first`) or in B2.

@@ -1,4 +1,4 @@
-"""Kernel of CAR; the definition is in car.py.
+"""Implement the kernel of CAR; the definition is in car.py.
 
 A block leaves a clock only at the hand, so T1 and T2 are S3-FIFO's rings, whose fronts are the hands; B1 and B2 are
 logs that share one array. The node of a block in a clock is CLEAR or SET, and need not record which clock. The node of

@@ -1,4 +1,4 @@
-"""Kernel of CLOCK; the definition is in clock.py."""
+"""Implement the kernel of CLOCK; the definition is in clock.py."""
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 

@@ -1,4 +1,4 @@
-"""Kernel of Clock2Q+; the definition is in clock2qplus.py, and the queues are S3-FIFO's, in _s3fifo.pxd.
+"""Implement the kernel of Clock2Q+; the definition is in clock2qplus.py, and the queues are S3-FIFO's, in _s3fifo.pxd.
 
 The age of a block in S is the number of blocks that entered S after it. It is the difference of two counts of entries
 into S, which may both wrap around.

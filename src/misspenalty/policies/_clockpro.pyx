@@ -1,4 +1,4 @@
-"""Kernel of CLOCK-Pro; the definition is in clockpro.py.
+"""Implement the kernel of CLOCK-Pro; the definition is in clockpro.py.
 
 Each hand points to the oldest page that can be of its kind (hot, cold and resident, or in test). Older pages cannot be,
 since a page becomes hot, in test or resident again only when it is put at the head. Reference bits and status are kept

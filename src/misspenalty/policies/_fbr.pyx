@@ -1,4 +1,4 @@
-"""Kernel of FBR; the definition is in fbr.py."""
+"""Implement the kernel of FBR; the definition is in fbr.py."""
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 

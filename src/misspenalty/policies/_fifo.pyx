@@ -1,4 +1,4 @@
-"""Kernel of FIFO; the definition is in fifo.py.
+"""Implement the kernel of FIFO; the definition is in fifo.py.
 
 No queue is kept. Loads are numbered, and a block is in the cache as long as fewer than `capacity` loads have followed
 its own.

@@ -12,7 +12,7 @@ from misspenalty.policies._policy cimport Policy, block_t, prefetch
 
 
 cdef enum:
-    NEAR_TOP = 20               # nodes of blocks at places of the heap up to this are prefetched: they are needed soon
+    NEAR_TOP = 20               # nodes of blocks at heap places up to this are prefetched, as they are needed soon
 
 
 cdef struct Rank:

@@ -1,4 +1,4 @@
-"""Kernel of Hyperbolic; the definition is in hyperbolic.py."""
+"""Implement the kernel of Hyperbolic; the definition is in hyperbolic.py."""
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 

@@ -1,4 +1,4 @@
-"""Kernel of LeCaR; the definition is in lecar.py.
+"""Implement the kernel of LeCaR; the definition is in lecar.py.
 
 Each block in the cache is in the list by last use and in the list of its count, both threaded through the nodes. The
 groups, one for each count that occurs, are in a list by count. The histories reuse some fields of the nodes of evicted

@@ -1,4 +1,4 @@
-"""Kernel of LFRU and LRFU; the definitions are in lfru.py and lrfu.py."""
+"""Implement the kernel of LFRU and LRFU; the definitions are in lfru.py and lrfu.py."""
 
 from libc.math cimport exp2, log2
 from libc.stdint cimport uint8_t, uint32_t, uint64_t

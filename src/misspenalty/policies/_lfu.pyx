@@ -1,4 +1,4 @@
-"""Kernel of LFU; the definition is in lfu.py."""
+"""Implement the kernel of LFU; the definition is in lfu.py."""
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 

@@ -1,4 +1,4 @@
-"""Kernel of LHD; the definition is in lhd.py."""
+"""Implement the kernel of LHD; the definition is in lhd.py."""
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 

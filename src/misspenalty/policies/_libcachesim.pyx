@@ -1,4 +1,4 @@
-"""Kernels of libCacheSim's versions of SLRU, W-TinyLFU and LIRS; the definitions are in libcachesim.py.
+"""Implement the kernels of libCacheSim's versions of SLRU, W-TinyLFU and LIRS; the definitions are in libcachesim.py.
 
 Lists are doubly linked, oldest block first. In W-TinyLFU, list 0 is the window; lists 1 and up are the segments of an
 SLRU, the lowest first.

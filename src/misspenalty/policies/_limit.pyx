@@ -1,4 +1,4 @@
-"""Kernel that does the minimum work of a replay; the benchmark compares the speed of policies with it."""
+"""Do the minimum work of a replay; the benchmark compares the speed of policies with it."""
 
 from libc.stdint cimport uint8_t, uint32_t
 

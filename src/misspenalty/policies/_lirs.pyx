@@ -1,4 +1,4 @@
-"""Kernel of LIRS; the definition is in lirs.py.
+"""Implement the kernel of LIRS; the definition is in lirs.py.
 
 S and Q are logs. Between references the first entry of S is the current entry of a LIR block, if there are LIR blocks:
 when a use or an exchange makes the first entry stale or HIR, it is pruned at once.

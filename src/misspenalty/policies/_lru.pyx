@@ -1,4 +1,4 @@
-"""Kernel of LRU; the definition is in lru.py."""
+"""Implement the kernel of LRU; the definition is in lru.py."""
 
 from libc.stdint cimport uint8_t, uint32_t
 

@@ -1,4 +1,4 @@
-"""Kernel of LRU Bottom; the definition is in lru_bottom.py.
+"""Implement the kernel of LRU Bottom; the definition is in lru_bottom.py.
 
 The merged list decides what is evicted; SEQ and RANDOM only record its contents. `top_low` is the track just below the
 insertion point: the last of the longest run from the LRU end with at most a share `insertion` of the resident pages.

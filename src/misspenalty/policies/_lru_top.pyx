@@ -1,4 +1,4 @@
-"""Kernel of LRU Top; the definition is in lru_top.py.
+"""Implement the kernel of LRU Top; the definition is in lru_top.py.
 
 The single LRU list is kept as SEQ and RANDOM, each in order of stamps, so that its sequential tracks can be told apart.
 """

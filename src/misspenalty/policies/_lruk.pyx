@@ -1,4 +1,4 @@
-"""Kernel of LRU-K; the definition is in lruk.py."""
+"""Implement the kernel of LRU-K; the definition is in lruk.py."""
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memset
@@ -26,7 +26,7 @@ cdef inline uint64_t kth_to_last(const Rank* node, double weight) noexcept nogil
 cdef class LRUK(Policy):
     cdef void* nodes            # one per block, `size` bytes each
     cdef size_t size            # bytes of a node
-    cdef uint32_t k             # known uses per block
+    cdef uint32_t k             # uses remembered per block
     cdef Ranking ranking        # ranking of the cached blocks that are not set aside
     cdef Entry* aside           # blocks set aside within their correlated period: a binary heap by last use
     cdef uint32_t n_aside       # entries in `aside`

@@ -1,4 +1,4 @@
-"""Kernel of Merlin; the definition is in merlin.py, and the rings are S3-FIFO's, in _s3fifo.pxd.
+"""Implement the kernel of Merlin; the definition is in merlin.py, and the rings are S3-FIFO's, in _s3fifo.pxd.
 
 A block can be in the cache and in the history at once, so the history has nodes of its own.
 """

@@ -1,4 +1,4 @@
-"""Kernel of MQ; the definition is in mq.py."""
+"""Implement the kernel of MQ; the definition is in mq.py."""
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 

@@ -1,4 +1,4 @@
-"""Kernel of MRU; the definition is in mru.py.
+"""Implement the kernel of MRU; the definition is in mru.py.
 
 The most recently used block is the previous one in the trace, so no order has to be kept.
 """

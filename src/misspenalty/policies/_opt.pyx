@@ -1,4 +1,4 @@
-"""Kernels of OPT, with and without bypass, and of the check of claimed hits; the definitions are in opt.py.
+"""Implement the kernels of OPT, with and without bypass, and of the check of claimed hits; the definitions are in opt.py.
 
 Whether the optimum keeps a block between two uses can be decided at the second use, without looking ahead (as OPTgen of
 A. Jain, C. Lin, ISCA 2016, does for sets of a processor cache). At each reuse, in order of time, the block's stay since

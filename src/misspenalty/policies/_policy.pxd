@@ -1,4 +1,4 @@
-# Base of the replacement kernels, as seen by other kernels.
+# Declare the base of the replacement kernels for other kernels.
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 
@@ -41,7 +41,7 @@ cdef class Policy(Kernel):
     # outcome. The kernels that TinyLFU filters (see `FAST` in `misspenalty.policies.tinylfu`) implement this.
     cdef block_t would_evict(self, block_t block) noexcept nogil
 
-    # Make one reference, for a cache that is part of a larger model, and return whether the block was in the cache.
+    # Replay one reference, for a cache that is part of a larger model, and return whether the block was in the cache.
     # Afterwards, the change of `evictions` is the number of evicted blocks, and `holds` identifies them.
     cdef inline bint access(self, block_t block) noexcept nogil:
         cdef uint8_t hit

@@ -1,4 +1,4 @@
-"""Base of the replacement kernels."""
+"""Implement the base of the replacement kernels."""
 
 from misspenalty._kernel cimport SLICE, Kernel, check_signals
 from misspenalty.policies._log cimport FIRST, SPARE

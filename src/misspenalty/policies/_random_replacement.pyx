@@ -1,4 +1,4 @@
-"""Kernel of Random; the definition is in random_replacement.py."""
+"""Implement the kernel of Random; the definition is in random_replacement.py."""
 
 from libc.stdint cimport uint8_t, uint64_t
 

@@ -1,4 +1,4 @@
-# The queues of S3-FIFO, for the policies that are built from them; the rings also serve other policies.
+# Define the queues of S3-FIFO, for the policies that are built from them; other policies use the rings, too.
 #
 # S and M are plain rings, since nothing leaves their middle; G is a log. A block's state tells where it is: ABSENT, in
 # S or M (its lowest two bits are then the counter), or, from GHOST on, in G at that position.

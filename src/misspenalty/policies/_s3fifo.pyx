@@ -1,4 +1,4 @@
-"""Kernel of S3-FIFO; the definition is in s3fifo.py, and the queues are in _s3fifo.pxd."""
+"""Implement the kernel of S3-FIFO; the definition is in s3fifo.py, and the queues are in _s3fifo.pxd."""
 
 from libc.stdint cimport uint8_t, uint32_t
 

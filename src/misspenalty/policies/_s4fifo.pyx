@@ -1,4 +1,4 @@
-"""Kernel of S4-FIFO; the definition is in s4fifo.py, and the queues are S3-FIFO's, in _s3fifo.pxd.
+"""Implement the kernel of S4-FIFO; the definition is in s4fifo.py, and the queues are S3-FIFO's, in _s3fifo.pxd.
 
 A block can be in the cache and in G at once, so G has nodes of its own, and the `ghost` of the queues has no room.
 """

@@ -1,4 +1,4 @@
-"""Kernel of SARC; the definition is in sarc.py."""
+"""Implement the kernel of SARC; the definition is in sarc.py."""
 
 from libc.stdint cimport uint32_t
 

@@ -1,4 +1,4 @@
-"""Kernel of SIEVE; the definition is in sieve.py.
+"""Implement the kernel of SIEVE; the definition is in sieve.py.
 
 The queue is an array, tail first, without links. The hand reads it and writes the survivors back one after another
 at the tail. The gap left by evicted blocks therefore lies between `kept` and `hand`, and closes when the hand wraps.

@@ -1,4 +1,4 @@
-# Approximate access counts of blocks: a count-min sketch of four-bit counters, whose layout and ageing are Caffeine's.
+# Count accesses to blocks approximately: a count-min sketch of four-bit counters, laid out and aged as in Caffeine.
 #
 # A block is identified by its number in order of first use, from 1. All its counters lie in one line of 64 bytes.
 

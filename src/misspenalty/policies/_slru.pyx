@@ -1,4 +1,4 @@
-"""Kernel of SLRU; the definition is in slru.py.
+"""Implement the kernel of SLRU; the definition is in slru.py.
 
 Every segment is a log, and all logs share one array, so that a block's position tells its segment.
 """

@@ -1,4 +1,4 @@
-"""Kernel of TinyLFU as a filter before another policy; the definition is in tinylfu.py."""
+"""Implement the kernel of TinyLFU as a filter before another policy; the definition is in tinylfu.py."""
 
 from libc.stdint cimport uint8_t, uint32_t
 

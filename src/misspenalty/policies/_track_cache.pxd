@@ -1,4 +1,4 @@
-# A cache of tracks with sequential detection and prefetching in front of its lists, which a controller calls.
+# Declare a cache of tracks, which a controller calls, with sequential detection and prefetching in front of its lists.
 #
 # A track has up to eight pages, any of which may be cached. `request` makes one access to pages of one track: it sets
 # the track's counter, moves the track, makes room, puts missing and prefetched pages into the cache, and lists the

@@ -1,4 +1,4 @@
-"""Kernel of sequential detection and prefetching; the definition is in prefetch/sequential/prefetcher.py."""
+"""Implement the kernel of sequential detection and prefetching; the definition is in prefetch/sequential/prefetcher.py."""
 
 from misspenalty.policies._amp cimport fetch_set_behind_miss, grow_distance, hit_in_set
 from misspenalty.policies._policy cimport AHEAD, NEAR

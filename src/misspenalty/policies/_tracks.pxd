@@ -1,4 +1,4 @@
-# SEQ and RANDOM, the two lists of tracks that SARC, LRU Top and LRU Bottom share. Each is in the order of the tracks'
+# Declare SEQ and RANDOM, the lists of tracks that SARC, LRU Top and LRU Bottom share. Each is in the order of the tracks'
 # last moves to the MRU end. The policies differ in the victim and in where sequential tracks enter.
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t

@@ -1,4 +1,4 @@
-"""Kernel of the lists of tracks; the definition is in tracks.py."""
+"""Implement the kernel of the lists of tracks; the definition is in tracks.py."""
 
 from misspenalty.policies._amp cimport pass_by
 from misspenalty.policies._list cimport append, make_list, oldest, remove

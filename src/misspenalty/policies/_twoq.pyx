@@ -1,4 +1,4 @@
-"""Kernels of 2Q, full and simplified; the definitions are in twoq.py."""
+"""Implement the kernels of 2Q, full and simplified; the definitions are in twoq.py."""
 
 from libc.stdint cimport uint8_t, uint32_t
 

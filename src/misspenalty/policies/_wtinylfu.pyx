@@ -1,4 +1,4 @@
-"""Kernel of W-TinyLFU; the definition is in wtinylfu.py.
+"""Implement the kernel of W-TinyLFU; the definition is in wtinylfu.py.
 
 Window, probation and protected segment are logs that share one array, so that a block's position tells where it is.
 """

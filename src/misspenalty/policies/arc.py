@@ -14,8 +14,8 @@ ratios the tests compare with ours.
 Authors' code: none published.
 
 Deviations and decisions: the figure is followed exactly. The paper leaves open whether p is rounded. Here it is a real
-number, which gives the published hit ratios within 0.02 points; if the ratio of the ghost lists' lengths is rounded
-down, the hit ratios differ by up to 0.18 points (OLTP).
+number, which reproduces the published hit ratios within 0.02 points; if the ratio of the ghost lists' lengths is
+rounded down, the hit ratios differ by up to 0.18 points (OLTP).
 """
 
 from collections import OrderedDict

@@ -10,7 +10,7 @@ clears a bit and reinserts the block, or evicts it if the bit is clear.
 Paper: Y. Zhai, B. D. Marthen, S. Balivada et al., "Clock2Q+: a simple and efficient replacement algorithm for metadata
 cache in VMware vSAN", PVLDB 2026 (arXiv 2511.21958).
 Authors' code: Clock2QPlus.c in libCacheSim (17626f7), one of whose maintainers is an author of the paper; our misses
-equal its misses at unit size.
+equal its misses for objects of size 1.
 
 Deviations and decisions: whatever the abstract of the paper does not state is done as in libCacheSim, since the full
 text was not available.

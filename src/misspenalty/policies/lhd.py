@@ -21,8 +21,8 @@ Deviations and decisions:
   the cache has blocks.
 - Eight blocks are drawn for each eviction of the first 51 periods, `candidates` after that. To learn the densities of
   blocks that would otherwise not be kept, one loaded or hit block in 32 becomes an explorer in the first 50 periods, at
-  most a hundredth of the cache at a time: its density is raised by 1 until its next hit. A cache of no more blocks than
-  are drawn compares all of them, once each.
+  most a hundredth of the cache at a time: its density is raised by 1 until its next hit. A cache with at most as many
+  blocks as are drawn compares all of them, once each.
 - Of blocks with the same density the one drawn first leaves; if all are compared, the least recently used.
 - All objects have the same size and belong to one application, so whatever in the classes and densities depends on
   size or application is left out.

@@ -1,4 +1,4 @@
-"""libCacheSim's versions of SLRU, W-TinyLFU and LIRS, with identical miss counts.
+"""Define libCacheSim's versions of SLRU, W-TinyLFU and LIRS, with identical miss counts.
 
 libCacheSim is the simulator of the S3-FIFO and SIEVE papers, so their results for these three policies come from its
 versions. These differ from the policies' papers, and from our `slru`, `wtinylfu` and `lirs`, by more than a choice of
@@ -22,11 +22,12 @@ W-TinyLFU:
 - If the window or the main region's lower segment is below one block, nothing is loaded: with a window of 1 %, a cache
   of fewer than 100 blocks misses all references.
 
-LIRS: S holds at most twice the cache; above that, it drops the block that was evicted first, not the lowest. If there
-are as many LIR blocks as allowed, a hit on a block that is in Q but not in S moves the lowest of them to Q although no
-block takes its place; the block that was hit may be the one that Q evicts for that LIR block, but still counts as being
-in the cache. In a cache of two blocks, S may then be without LIR blocks, and an evicted block may move from S to Q.
-libCacheSim continues to list it as evicted, which is not done here, so misses may differ in a cache of this size.
+LIRS: S holds at most twice as many blocks as the cache; above that, it drops the block that was evicted first, not the
+lowest. If there are as many LIR blocks as allowed, a hit on a block that is in Q but not in S moves the lowest of them
+to Q although no block takes its place; the block that was hit may be the one that Q evicts for that LIR block, but
+still counts as being in the cache. In a cache of two blocks, S may then be without LIR blocks, and an evicted block may
+move from S to Q. libCacheSim continues to list it as evicted, which is not done here, so misses may differ in a cache
+of this size.
 
 Source: libCacheSim 0.3.5, SLRU.c, WTinyLFU.c, minimalIncrementCBF.c, LIRS.c; none of it is copied here. A block's
 counters are selected by a hash of the block's number, from 1, in order of first use; libCacheSim hashes the number that

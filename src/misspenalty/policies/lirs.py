@@ -9,7 +9,7 @@ the end of Q. HIR blocks that become the lowest in S leave it (pruning).
 
 Paper: S. Jiang, X. Zhang, "LIRS: an efficient low inter-reference recency set replacement policy to improve buffer
 cache performance", SIGMETRICS 2002, section 3; 1 % of the cache for HIR blocks as in section 4.
-Authors' code: lirs.c by S. Jiang, 15 November 2002, whose rules are followed where the paper does not say.
+Authors' code: lirs.c by S. Jiang, 15 November 2002, whose rules are followed where the paper is silent.
 
 Deviations and decisions:
 

@@ -13,9 +13,9 @@ Deviations and decisions:
 - LRFU shares the kernel of LFRU (see lfru.py), without the history. Blocks are ranked by log2(CRF) + lam * (time of
   last use), as there, and on a tie the least recently used is evicted.
 - `correlated_period` follows the sense of the paper's correlated period: a use followed by another of the same block
-  within that many accesses no longer counts, so that only the last use of a burst counts.
-- The default lam = 0.001 is of the order of the best values in the paper as we remember it, which were found with small
-  caches; as lam times the cache size grows beyond 1 the policy approaches LRU, so try several values.
+  within this number of accesses no longer counts, so that only the last use of a burst counts.
+- The default lam = 0.001 is of the order of the best values in the paper as we remember it, whose caches were small; as
+  lam times the cache size grows beyond 1 the policy approaches LRU, so try several values.
 """
 
 from misspenalty.policies._lfru import LFRU as Kernel

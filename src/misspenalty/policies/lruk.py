@@ -30,7 +30,7 @@ from misspenalty.policies._lruk import LRUK as Kernel
 from misspenalty.policies.registry import Parameter, Reference, register
 
 PARAMETERS = (
-    Parameter("k", 2, "number of last uses remembered per block, of which the oldest decides", 1, 64),
+    Parameter("k", 2, "number of last uses remembered per block; the oldest decides", 1, 64),
     Parameter("history", 4.0, "evicted blocks remembered, in multiples of the cache", 0, 1000, float),
     Parameter("correlated_period", 0, "accesses within which uses of a block count as one", 0, 2**32 - 1, accesses=1),
 )

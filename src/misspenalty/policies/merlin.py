@@ -15,9 +15,9 @@ that of the evicted block.
 
 Paper: "Merlin: an efficient adaptive cache eviction algorithm via fine-grained characterization", OSDI 2026. The
 paper's text was not available; the definition follows the authors' code.
-Authors' code: merlin.cpp and minimalIncrementCBF.c of TELOS-syslab/MerlinOSDI26AE (10907044), at unit size. With that
-code's hash, our policy has the same outcome as the code at every reference of the traces compared, in caches of 50
-blocks and more; in smaller ones the decisions below matter.
+Authors' code: merlin.cpp and minimalIncrementCBF.c of TELOS-syslab/MerlinOSDI26AE (10907044), for objects of size 1.
+With that code's hash, our policy has the same outcome as the code at every reference of the traces compared, in caches
+of 50 blocks and more; in smaller ones the decisions below matter.
 
 Deviations and decisions:
 

@@ -12,7 +12,7 @@ ATC 2001, "MQ Algorithm" and "Simulation set-up": 8 queues, Qout of four times t
 of temporal distances.
 Authors' code: none published.
 
-Deviations and decisions where the paper does not say:
+Deviations and decisions where the paper is silent:
 
 - The steps of the expiry (one check of each queue's head per access, one queue down, a new lifeTime) follow two public
   implementations.

@@ -1,4 +1,4 @@
-"""Policies written in Python: a class with ``access`` takes the place of a compiled kernel, but is slower.
+"""Run policies written in Python: a class with ``access`` takes the place of a compiled kernel, but is slower.
 
 Your own class has ``access(block) -> bool``, which references a block, given by its address in the trace, and returns
 whether the block was in the cache. Its constructor takes the cache size in blocks and, by name, the policy's
@@ -32,7 +32,7 @@ BOOLEANS = (int, np.integer, np.bool_)  # types that ``access`` may return; a bo
 
 
 class Adapter:
-    """Adapter of a policy in Python that refuses outcomes that no cache of its capacity can have.
+    """Adapter of a policy in Python; it refuses outcomes that are impossible in a cache of its capacity.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class Adapter:
         self.name, self.policy, self.capacity, self.address = name, policy, capacity, address
         self.told, self.misses = () if block_bytes is None else (block_bytes,), 0
         self._claims, self._found = type(self).CLAIMS(capacity, len(address)), np.empty(1, np.uint8)
-        self._said = -1  # id of the block that the policy has just said it holds; -1 = none
+        self._said = -1  # id of the block that `holds` has just reported as cached; -1 = none
 
     def _count(self, name: str, default: int) -> int:
         value = getattr(self.policy, name, default)
@@ -161,7 +161,7 @@ class Adapter:
             return []
 
     def _taken(self, held: list[int]) -> int:
-        """Return how much of the capacity the blocks of these ids take at least."""
+        """Return the least capacity that the blocks of these ids can take."""
         return len(held)
 
     def _ask(self, method: str, arguments: tuple[int, ...]) -> Any:
@@ -373,7 +373,7 @@ def load_class(text: str) -> type:
     path = Path(file)
     try:
         exists = path.is_file()
-    except OSError as error:  # the name is too long, or the folder must not be searched
+    except OSError as error:  # the name is too long, or searching the folder is forbidden
         raise InputError(f"cannot be read: {error.strerror}", path=file) from error
     if not exists:
         raise InputError("no such file", path=file, expected="a Python file, named as in ./mine.py:Mine")

@@ -508,7 +508,7 @@ def find_policies(policies: Iterable[str | type | Definition]) -> list[Definitio
     Raises
     ------
     ParameterError
-        As in `find_policy`; or two classes have one name, by which their results could not be told apart.
+        As in `find_policy`; or two classes have the same name, so that their results could not be told apart.
 
     Examples
     --------

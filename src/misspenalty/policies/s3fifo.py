@@ -13,8 +13,8 @@ default parameters our misses equal its misses.
 
 Deviations and decisions:
 
-- `fill_main=1`, as the authors now have it in libCacheSim: until the first eviction, a new block enters M if S has
-  reached its share. `fill_main=0` is the paper's algorithm 1: all new blocks enter S.
+- `fill_main=1`, as in the authors' current version in libCacheSim: until the first eviction, a new block enters M if S
+  has reached its share. `fill_main=0` is the paper's algorithm 1: all new blocks enter S.
 - A missed block is looked up in G, and removed from it if found, before another block is evicted, as in the authors'
   code; algorithm 1 evicts first.
 - Blocks that move from S to M do not make M evict at once (algorithm 1: "if M is full, evictM"): as in the authors'

@@ -1,10 +1,10 @@
 """SLRU: LRU in segments; a hit moves a block one segment up, and overflow falls back into the segment below.
 
 A new block enters the probationary segment at its most recently used end. A hit moves a block to the most recently used
-end of the next segment up, or of its own segment if that is the highest (with two: the protected one). A segment above
-its limit passes its least recently used block on to the most recently used end of the one below. The victim is the
-least recently used block of the lowest segment that holds any. Only the upper segments have limits: the probationary
-one has all the room that they leave.
+end of the next segment up, or of its own segment if that is the highest (the protected one, if there are two). A
+segment above its limit passes its least recently used block on to the most recently used end of the one below. The
+victim is the least recently used block of the lowest segment that holds any. Only the upper segments have limits: the
+probationary one has all the room that they leave.
 
 Paper: R. Karedla, J. S. Love, B. G. Wherry, "Caching strategies to improve disk system performance", IEEE Computer
 27(3), 1994, on segmented LRU. The limit of the protected segment is a tuning parameter there.

@@ -117,7 +117,7 @@ def _why_not(policy):
     if policy.spatial:
         return f"{policy.name} also loads neighbouring blocks, so that a miss has no single victim"
     if policy.takes("sample_size"):
-        return f"{policy.name} has this filter itself"
+        return f"{policy.name} already has this filter"
     if not issubclass(policy.reference, Reference):
         return f"{policy.name} is not derived from Reference, so its contents are unknown"
     if not policy.reference.CACHED and policy.reference.cached_blocks is Reference.cached_blocks:

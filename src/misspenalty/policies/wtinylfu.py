@@ -23,7 +23,8 @@ Deviations and decisions:
   hash.
 - The window holds at least one block, so that every block is loaded. (A cache that may refuse to load can have fewer
   misses than OPT, which always loads.)
-- If the cache is full and no block is in probation, which takes a `protected` of (almost) 1, the candidate is evicted.
+- If the cache is full and no block is in probation, which requires a `protected` of (almost) 1, the candidate is
+  evicted.
 
 Other programs' versions have different miss counts. Caffeine's simulator (3.1.8) halves its counters after ten
 increments per word of counters, and has as many words as the next power of two above the cache size. A `sample_size` of

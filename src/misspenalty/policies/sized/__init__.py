@@ -1,4 +1,4 @@
-"""Replacement policies for objects of different sizes, in a cache whose size is in bytes.
+"""Define replacement policies for objects of different sizes, in a cache whose size is in bytes.
 
 `reference` defines the common part; `queues`, `ranked` and `admission` define the policies, and ``_queues.pyx`` and the
 other ``.pyx`` files are their kernels. `own` runs a user's own class.
@@ -140,7 +140,7 @@ def find_sized(policy: Any) -> SizedPolicy:
     if known is not None and size_argument(known.reference):
         if known.offline:
             raise ParameterError(
-                f"policy {name} looks into the future, but a class for objects of different sizes cannot be told it:"
+                f"policy {name} looks into the future, which no class for objects of different sizes is told:"
                 " leave out its argument future"
             )
         return SizedPolicy(known.name, None, known.reference, own=known)

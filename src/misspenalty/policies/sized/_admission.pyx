@@ -1,4 +1,4 @@
-"""Kernel of W-TinyLFU for objects of different sizes; the definition is in sized/admission.py."""
+"""Implement the kernel of W-TinyLFU for objects of different sizes; the definition is in sized/admission.py."""
 
 from libc.stdint cimport int64_t, uint32_t
 

@@ -1,4 +1,4 @@
-"""Kernels of the policies that keep objects in queues; sized/queues.py has the definitions."""
+"""Implement the kernels of the policies that keep objects in queues; sized/queues.py has the definitions."""
 
 from libc.stdint cimport int64_t, uint8_t
 

@@ -1,4 +1,4 @@
-"""Kernels of the policies that evict the object with the lowest rank; sized/ranked.py has the definitions.
+"""Implement the kernels of the policies that evict the object with the lowest rank; sized/ranked.py has the definitions.
 
 The objects in the cache form a binary heap, ordered by key and then by last use; `rank_t.place` is an object's place.
 """

@@ -1,4 +1,4 @@
-# Base of the kernels of caches of objects of different sizes.
+# Declare the base of the kernels of caches of objects of different sizes.
 #
 # Every object has one node and is in at most one list. Lists 1 to GHOSTS - 1 hold the objects in the cache, and lists
 # from GHOSTS on hold the names of evicted objects. This base keeps `used_bytes`, `resident` and the bytes of each list,

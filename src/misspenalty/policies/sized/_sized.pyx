@@ -1,4 +1,4 @@
-"""Base of the kernels of caches of objects of different sizes; sized/reference.py has the definitions."""
+"""Implement the base of the kernels of caches of objects of different sizes; sized/reference.py has the definitions."""
 
 from libc.stdint cimport int64_t, uint8_t
 

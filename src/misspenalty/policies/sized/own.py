@@ -1,4 +1,4 @@
-"""Policies for objects of different sizes that are written in Python, as a class with ``access(block, size)``.
+"""Run policies for objects of different sizes that are written in Python, as a class with ``access(block, size)``.
 
 ``access`` references an object, given by its address in the trace, and returns whether it was in the cache; ``size`` is
 the number of bytes requested. The constructor takes the size of the cache in bytes and, by name, the policy's
@@ -54,7 +54,7 @@ class ByteClaims:
         return len(ids), False
 
     def _stay(self, since: int, size: int) -> bool:
-        """Take `size` bytes that were free after the first `since` claims; return whether there are so many."""
+        """Take `size` bytes that were free after the first `since` claims; return whether enough were free."""
         left, at = size, since
         while left:
             while self.lower[at] != at:

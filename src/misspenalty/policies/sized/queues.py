@@ -1,4 +1,4 @@
-"""FIFO, LRU, CLOCK, SIEVE, SLRU, S3-FIFO and ARC for objects of different sizes.
+"""Define FIFO, LRU, CLOCK, SIEVE, SLRU, S3-FIFO and ARC for objects of different sizes.
 
 Papers and parameters are those of the policies of the same names (except that SLRU has no `fill_up`). Shares of the
 cache are shares of its bytes, and if all objects have one byte, each policy equals the one for blocks.

@@ -1,4 +1,4 @@
-"""LFU, LRU-K and GDSF for objects of different sizes: the object with the lowest rank is evicted.
+"""Define LFU, LRU-K and GDSF for objects of different sizes: they evict the object with the lowest rank.
 
 LFU and LRU-K are the policies for blocks (`misspenalty.policies.lfu`, `misspenalty.policies.lruk`) without a correlated
 period; their histories hold the names of objects that together have up to `history` times the cache's bytes.
