@@ -359,7 +359,7 @@ SNI = HAPROXY.replace('/1.1"', '/1.1" 0/0 {}.org/TLSv1.3/A').replace("{a.org}", 
     ],
 )  # fmt: skip
 def test_hosts_that_a_format_leaves_out_are_asked_about_and_noted(opened, format, differing, equal):
-    message = f"lines differ in what may be a host .*equal paths.*--pattern, with a group device,.*--format {format}"
+    message = f"lines seem to name different hosts .*equal paths.*--pattern, with a group device,.*--format {format}"
     with pytest.raises(InputError, match=message):
         opened(differing)
     named, sure = opened(differing, format=format), opened(equal)
@@ -536,7 +536,7 @@ def test_what_is_not_text_is_named(opened, content, message):
 )  # fmt: skip
 def test_answers_that_may_not_be_whole_objects_are_counted(opened, content, said):
     notes = [note for note in opened(content).reading.notes if "whole objects" in note]
-    expected = [f"answers that may not be whole objects count with the bytes sent: {said}"]
+    expected = [f"answers that may not be whole objects have the bytes sent as their size: {said}"]
     assert notes == (expected if said else [])
 
 

@@ -101,7 +101,7 @@ def test_info_says_what_was_read(opened, capsys):
     opened("time_ms,key,size,level\n0,a,10,1\n5,b,20,1\n9,a,30,1\n").info()
     told = capsys.readouterr().out
     for line in (
-        "references  3 (3 reads, 0 writes)", "seconds     0.009", "sizes       1 reference asks for a size different",
+        "references  3 (3 reads, 0 writes)", "seconds     0.009", "sizes       1 reference requests a size different",
         "format      csv", "columns     block = key, size = size, time_ms = time_ms", "ignored     level",
     ):  # fmt: skip
         assert line in told

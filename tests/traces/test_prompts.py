@@ -97,7 +97,7 @@ def test_lines_do_not_depend_on_the_chunks(tmp_path, monkeypatch, size):
         (line(5, hash_ids=[1, "2"]), "line 2: hash_ids"),
         (line(5, hash_ids=[1, 2**64]), "line 2: hash_ids"),
         (line(5).replace("[0, 1]", '"01"'), "line 2: hash_ids"),
-        (line(5, 100_000, 1, [1]), "line 2: 1 hash_ids for 100000 input tokens; expected one per block between"),
+        (line(5, 100_000, 1, [1]), "line 2: 1 hash_ids for 100000 input tokens; expected one per block of"),
         (line(5, 3, 1, range(9)), "line 2: 9 hash_ids for 3 input tokens"),
     ],
 )

@@ -262,8 +262,7 @@ def _cost(row, gap, lines, target):
     ends[begins + lengths - 1] = True
     next_share = np.where(ends, 0, np.roll(share, -1))
     wanted = target[row]
-    # if c is the next share, only the gaps up to here are above 0; if their sum reaches the target, c is at least that
-    # share
+    # if c is the next share, only the gaps up to here exceed 0; c is at least that if their sum reaches the target
     reached = np.where(gaps - next_share * weights >= wanted, np.arange(len(row)), len(row))
     at = np.minimum.reduceat(reached, begins)
     cost = np.zeros(len(target))

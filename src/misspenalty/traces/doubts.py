@@ -33,7 +33,7 @@ TELLING = (
 # words of names of columns that may name devices, and words that may stand next to these
 DEVICES = {"disk", "device", "dev", "drive", "volume", "vol", "lun", "unit", "ssd", "hdd", "osd", "vdisk", "vm", "host",
            "server", "node", "machine", "instance", "image", "rbd", "target", "namespace"}  # fmt: skip
-HOLDERS = {"file", "filename", "inode", "container", "object", "blob"}  # the same for what has addresses of its own
+HOLDERS = {"file", "filename", "inode", "container", "object", "blob"}  # the same if each value has its own addresses
 OF_DISKS = ("lpn", "lpa")  # names of columns with addresses of whole disks
 BESIDE = {"id", "no", "nr", "num", "number", "name", "index", "uuid", "logical", "physical", "virtual", "storage",
           "client", "guest", "major", "minor"}  # fmt: skip
@@ -118,7 +118,7 @@ def _doubts(table: Table, names: Sequence[str], roles: Roles, columns: Columns) 
             )
         if _may_hold_statuses(name, found, roles):
             yield (
-                f"column {name} may hold the status of answers, of which those with 304 have no body",
+                f"column {name} may hold the status of answers, and answers with 304 have no body",
                 f"state it with --columns status={name} (columns=…), or leave it out with ignore={name}",
             )
         for known, what, words in TELLING:
@@ -203,8 +203,8 @@ def _may_name_devices(name: str, names: Sequence[str], roles: Roles) -> bool:
 
 
 def _may_complete_paths(name: str, found: set[str], names: Sequence[str], roles: Roles, columns: Columns) -> str:
-    """Return the role that a column may have because it is the host, or the query, of keys that are paths, in the form
-    of the option ``columns``; empty if it may not."""
+    """Return the item of the option ``columns`` for a column that may hold the hosts or the queries of keys that are
+    paths; empty if it holds neither."""
     places, words = roles.get("block", ()), _words(name)
     paths = places and all(key.strip().startswith("/") for key in columns[places[0]])
     if not paths or len(found) < 2 or not words <= HOSTS | QUERIES | BESIDE_PATHS:
@@ -270,19 +270,19 @@ def _is_neighbour(name: str) -> bool:
 
 
 def mixed_hosts(table: Table, head: bytes) -> str:
-    """Return what to say if the first lines of a file differ in what may be a host that no column holds, or nothing.
+    """Return a doubt if the first lines of a file name different hosts that no column holds; otherwise an empty text.
 
     Examples
     --------
     >>> mixed_hosts(Table(hosts=(r" (\\w+\\.org)$",)), b"GET /a a.org\\nGET /a b.org\\nGET /a c.o")
-    'lines differ in what may be a host (a.org, b.org), and equal paths of different hosts are one object'
+    'lines seem to name different hosts (a.org, b.org), and equal paths of different hosts are one object'
     """
     lines = head.decode("utf-8", "replace").split("\n")[:-1]  # the last line may be incomplete
     for form in table.hosts:
         found = {match[1]: None for line in lines if (match := re.search(form, line.rstrip()))}
         if len(found) > 1:
             shown = ", ".join([*found][:SHOWN])
-            return f"lines differ in what may be a host ({shown}), and equal paths of different hosts are one object"
+            return f"lines seem to name different hosts ({shown}), and equal paths of different hosts are one object"
     return ""
 
 

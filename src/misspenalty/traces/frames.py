@@ -244,7 +244,7 @@ def _kind(name: str) -> tuple[str, ...]:
 
 
 def references(source: Any, block_bytes: int, **options: Any) -> dict[str, Any]:
-    """Return the columns and the reading of the trace that a table's rows make, by their names in `misspenalty.Trace`.
+    """Return the columns and the reading of the trace of a table's rows, by their names in `misspenalty.Trace`.
 
     The parameters are those of `misspenalty.Trace.from_table`.
     """

@@ -274,7 +274,7 @@ def _check_decimals(table: Table, roles: Roles, rows: list[tuple[int, str]], pat
 def _present(table: Table, first: list[str]) -> dict[str, tuple[str, ...]]:
     """Return an incomplete header's columns by role; none if a column of keys, spaces or operations is missing.
 
-    Only declared columns may be missing: others are those that the user names.
+    Only declared columns may be missing; columns that the user names are kept.
     """
     declared, present = ({name.lower() for name in names} for names in (table.names, first))
     found = {

@@ -40,7 +40,7 @@ EXACT = 1 << 53  # below this, a float holds every whole number
 
 
 def _whole(name, values):
-    """Return a column as an array of whole numbers, after checking that it holds these; all but hashes become int64."""
+    """Return a column as an array, after checking that it holds whole numbers; all but hashes become int64."""
     given = unmasked(values, f"prompts: {name}")
     hashes, kind = name == "blocks", given.dtype.kind
     if given.ndim == 1 and (kind in "iu" or not given.size):
@@ -256,7 +256,7 @@ def read_prompts(path: str | PathLike[str], unit: str | None = None, block_token
         else:
             least, most = _sizes(tokens, len(ids))
         if max(low, least) > min(high, most):
-            size = f"between {low} and {high} tokens, as on the lines before" if times else "of any size"
+            size = f"of {low} to {high} tokens, as on the lines before" if times else "of any size"
             raise fault(hashed, expected=f"one per block {size}", remedy="the line may be damaged")
         low, high = max(low, least), min(high, most)
         times.append(time)

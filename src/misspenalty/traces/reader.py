@@ -69,7 +69,7 @@ class Format:
     actions : tuple of str
         Values of the option ``action``, which says which records are requests, the default first.
     doubt : callable, optional
-        ``doubt(path) -> str``: what may be mixed if a file that was recognised is read; empty if nothing may.
+        ``doubt(path) -> str``: why a recognised file may mix objects if it is read; empty if it does not.
     """
 
     name: str

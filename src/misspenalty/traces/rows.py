@@ -208,7 +208,7 @@ class Rows:
         said += unknown_sizes.notes(self.unknown)
         if self.statuses:
             shown = ", ".join(f"{count:,} of {what}" for what, count in sorted(self.statuses.items()))
-            said.append(f"answers that may not be whole objects count with the bytes sent: {shown}")
+            said.append(f"answers that may not be whole objects have the bytes sent as their size: {shown}")
         if self.empty:
             said.append(f"{self.empty:,} request{'s' * (self.empty > 1)} of 0 bytes, each taken for one block")
         if self.table.assumes_time and any(role in columns for role in TIMES):
@@ -236,7 +236,7 @@ class Rows:
         if self.began is not None and self.table.example and unit in TIME_UNITS:
             year, other = year_of(self.began, unit), unit_since_epoch(self.began, unit)
             if year >= LAST_YEAR or (self.table.epoch and other not in (None, unit)):
-                asked = f"are they in {other}? (--time-unit {other})" if other else "--time-unit says another unit"
+                asked = f"are they in {other}? (--time-unit {other})" if other else "set another unit with --time-unit"
                 said.append(f"times are read in {unit}, so that they begin in the year {year}; {asked}")
         for role, (odd, all_) in self.lengths.items():
             if not self.table.whole_sectors and self.table.example and all_ and not odd:

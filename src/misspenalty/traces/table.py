@@ -40,8 +40,8 @@ OPTIONS = {
     "comment": "first characters of lines to skip, such as '#'",
     "operations": "meaning of each operation, GET=read,SET=write,28=read,DEL=delete (or both, ignore); * is any text",
     "time_unit": "s, ms, us, ns, 100ns, iso (ISO 8601), or a format such as '%d/%m/%Y %H:%M'",
-    "address_unit": "of offsets: bytes, sectors, or a size such as 4KB",
-    "size_unit": "of sizes: bytes, sectors, or a size such as 4KB",
+    "address_unit": "unit of offsets: bytes, sectors, or a size such as 4KB",
+    "size_unit": "unit of sizes: bytes, sectors, or a size such as 4KB",
     "key": "number, text or hex (default: number if the whole column holds whole numbers)",
     "order": "file, or time: sort the rows by time",
     "lifetimes": "ignore, or honour times to live (column ttl, in s) and deletes: after either, the object counts as a"
@@ -104,7 +104,7 @@ class Table:
     unknown_sizes : tuple of str
         What marks an unknown size: ``blank``, or ``zero`` in a read's last column of sizes.
     hosts : tuple of str
-        Regular expressions, each with one group, which matches what may be a host that no column holds.
+        Regular expressions, each with one group, which matches a possible host that no column holds.
     """
 
     columns: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -227,7 +227,7 @@ def parse_operations(value: "str | dict[str, str]") -> dict[str, str]:
 
 
 def _names(operation: object) -> tuple[str, ...]:
-    """Return how a column shows an operation; a truth value is a digit in a column of such values."""
+    """Return the texts by which a column shows an operation; a truth value may be a digit."""
     if type(operation).__name__ in ("bool", "bool_"):  # NumPy's bool, too
         return str(operation), str(int(bool(operation)))
     return (str(operation),)

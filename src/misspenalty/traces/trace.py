@@ -227,8 +227,8 @@ class Trace:
         if self.time is not None and len(self):
             lines["seconds"] = f"{(int(self.time.max()) - int(self.time.min())) / 1e9:g}"
         if self.size_changes:
-            many = "reference asks" if self.size_changes == 1 else "references ask"
-            lines["sizes"] = f"{self.size_changes:,} {many} for a size different from the one before"
+            many = "reference requests" if self.size_changes == 1 else "references request"
+            lines["sizes"] = f"{self.size_changes:,} {many} a size different from the one before"
         read = {} if self.reading is None else self.reading.describe()
         told = [f"{name:<11} {text}" for name, text in lines.items()]
         told += ["", "read as", *(f"{name:<11} {text}" for name, text in read.items())] if read else []

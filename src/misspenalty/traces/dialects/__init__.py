@@ -51,8 +51,8 @@ KEYS = {
     "unknown_sizes": "what stands for an unknown size: blank, or zero (only in a read's last column of sizes)",
     "suffixes": "endings of file names by which a file is recognised even if its numbers could mean other things",
     "named": "whether users have to name the format (unless a suffix fits), as its lines could mean other things",
-    "hosts": "regular expressions of lines, each with one group, which matches what may be a host, or a service, that"
-    " no column holds; a file in which it differs is refused unless its format is named, and gets a note then",
+    "hosts": "regular expressions of lines, each with one group, which matches a possible host or service that no"
+    " column holds; a file with several is refused unless its format is named, and then gets a note",
     "some": "a regular expression that the beginning of some line has to match, if a pattern describes the lines",
     "zero": "columns that are 0 throughout",
     "steady": "columns that stay the same, or increase by 1 per line",

@@ -104,6 +104,11 @@ def sniff(name, head):
 
 register(
     Format(
-        "fio", "text: fio's iolog, versions 2 and 3", read, sniff, 4096, {"unit": "of times: ns, us or ms (default us)"}
+        "fio",
+        "text: fio's iolog, versions 2 and 3",
+        read,
+        sniff,
+        4096,
+        {"unit": "unit of times: ns, us or ms (default us)"},
     )
 )

@@ -4,7 +4,7 @@ All numbers are little-endian. The header begins and ends with a magic number; t
 of the records, the version of the header's statistics, and the number of requests. A record has u32 seconds; u64
 object; its size (u32, or i64 from version 3 on); from version 2 on, u8 operation and u24 tenant; from version 3 on, u32
 time to live; in all versions, i64 next access; and from version 4 on, further features. Operations that set, update or
-write are writes; deletions make no reference. A size of 0 in a read means an unknown size, as in ``oracleGeneral``.
+write are writes; deletions are not references. A size of 0 in a read means an unknown size, as in ``oracleGeneral``.
 Times to live and deletions are ignored unless the option ``lifetimes`` is ``honour``.
 """
 
