@@ -43,7 +43,7 @@ def check(f_new, f_old, **_):
 
 @register("fbr", Kernel, PARAMETERS, check=check)
 class FBR(Reference):
-    """FBR: evict the block with the lowest count among those unused for long; locality is factored out."""
+    """FBR: lowest count among blocks unused for long, with locality factored out."""
 
     CACHED = ("count",)
     GHOSTS = ("history",)

@@ -32,7 +32,7 @@ PARAMETERS = (
 
 @register("hyperbolic", Kernel, PARAMETERS)
 class Hyperbolic(Reference):
-    """Hyperbolic caching: evict, from a random sample, the block used least per unit of time."""
+    """Hyperbolic caching: evict the least used per time of a sample."""
 
     CACHED = ("entries",)
 
