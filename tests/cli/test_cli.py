@@ -165,7 +165,7 @@ def test_policies_lists_parameters(capsys):
         (["curve", "{arc}", "--size", "4,,5"], "'' is not a size"),
         (
             ["curve", "{arc}", "--size", "all", "--policy", "mq"],
-            "every size at once is only possible for lru, not for mq",
+            "all sizes at once are possible only for lru, not for mq",
         ),
         (["curve", "{arc}", "--size", "4", "--plot", "x.gif"], "--plot x.gif; expected a name that ends in .png"),
         (["curve", "{arc}", "--size", "4", "--sample", "2"], "sample is 2.0; expected a share"),

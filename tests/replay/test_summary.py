@@ -54,7 +54,7 @@ def test_the_text_of_a_loop_and_a_scan():
         "Trace 'array' (array): 176 references (176 reads) to 29 blocks of 4096 bytes, footprint 116 KB",
         "lru: 176 requests, 29 cold misses, hit ratio at most 83.52%",
         "",
-        "knees (where a further block is worth at most half as much)",
+        "knees (beyond which the curve is at most half as steep)",
         loop,
         "",
         "smallest caches with 50%, 90%, 99% of the hits that any size can have",
@@ -74,7 +74,7 @@ def test_the_text_of_a_loop_and_a_scan():
 def test_the_text_of_a_scan_has_no_knee():
     trace = Trace.from_blocks(range(9))
     lines = text(trace, hit_ratio_curve(trace, "lru")).splitlines()
-    assert lines[3:5] == ["knees (where a further block is worth at most half as much)", "  none"]
+    assert lines[3:5] == ["knees (beyond which the curve is at most half as steep)", "  none"]
 
 
 def test_the_text_of_writes_has_no_hit_ratio():

@@ -16,7 +16,7 @@ from misspenalty.replay.profile import describe
 from misspenalty.traces.trace import format_bytes
 
 TEMPLATE = Path(__file__).with_name("page.typ")
-OVERLOADED = 10  # in an open loop, a device whose queue takes over this many times the rest is overloaded
+OVERLOADED = 10  # an open loop overloads a device if queueing takes over this many times all other components
 HEAD = ["Cache", "Footprint", "Most hits", "Hit ratio", "LRU", "OPT", "Of the gap", "Fastest", "Mean"]
 
 

@@ -134,7 +134,7 @@ def tables(raw: str, row: Mapping[str, Any], threads: int = 1) -> dict[str, pd.D
 
 
 def sizes_at(trace: Trace, shares: tuple[float, ...]) -> dict[int, float]:
-    """Map each cache size to the largest of the shares of the footprint that give it, in ascending order.
+    """Map each cache size to the largest share of the footprint that is rounded to it, in ascending order.
 
     Sizes are in blocks, or in bytes for objects of different sizes.
     """
@@ -192,8 +192,8 @@ def best(curves: pd.DataFrame, times: pd.DataFrame) -> pd.DataFrame:
     DataFrame
         One row per size: ``cache_blocks, cache_share, cache_bytes``; ``policy``, the online policy with the most hits
         (the first by name if ``ties`` others have as many); its ``hit_ratio``; ``lru`` and ``opt``, the hit ratios of
-        these two (for objects of different sizes, ``opt`` is an upper bound); ``of_gap``, the share of the way from
-        LRU to OPT that ``policy`` covers, NaN if OPT has no more hits than LRU; ``fastest``, the online policy with
+        these two (for objects of different sizes, ``opt`` is an upper bound); ``of_gap``, the share of the gap between
+        LRU and OPT that ``policy`` closes, NaN if OPT has no more hits than LRU; ``fastest``, the online policy with
         the shortest mean response time; ``mean_us``, this time; and ``mean_us_most_hits``, the mean response time of
         ``policy``. The last three are missing if no response times are known at this size.
     """

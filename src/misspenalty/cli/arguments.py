@@ -51,7 +51,7 @@ class Joined(argparse.Action):
     """Store a comma-separated list, and append further ones: ``--policy lru --policy arc`` means both."""
 
     def __call__(self, parser, namespace, values, option_string=None):
-        """Store the text after those of earlier uses of the same option."""
+        """Append the text to those of earlier uses of the option."""
         before = vars(namespace).setdefault("joined", {})
         before[self.dest] = [*before.get(self.dest, []), values]
         setattr(namespace, self.dest, ",".join(before[self.dest]))
@@ -148,7 +148,7 @@ def format_options():
     Examples
     --------
     >>> format_options()["--address-unit"]
-    'of offsets: bytes, sectors, or a size such as 4KB'
+    'unit of offsets: bytes, sectors, or a size such as 4KB'
     """
     found = {f"--{name.replace('_', '-')}": what for name, (what, _) in READING.items()}
     for name, meanings in _options_of_formats().items():
@@ -173,7 +173,7 @@ def add_policy_options(command):
     command.add_argument("--policy", metavar="A,B,…", action=Joined, default="lru", help=help_)
     help_ = "a parameter, for the policies that have it; repeatable"
     command.add_argument("--set", metavar="NAME=VALUE", action="append", default=[], help=help_)
-    help_ = "not counted: references, 20%%, 10m, trace (default: 0)"
+    help_ = "warm-up: references, 20%%, 10m or a trace (default: 0)"
     command.add_argument("--warm-up", metavar="N", default="0", help=help_)
 
 

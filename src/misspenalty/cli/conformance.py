@@ -16,7 +16,7 @@ from misspenalty.policies.registry import ALIASES
 
 def add(commands):
     """Add the commands to a parser."""
-    parser = commands.add_parser("conformance", help="check by vectors whether a cache implements the policy it claims")
+    parser = commands.add_parser("conformance", help="check whether a cache implements the policy it claims")
     actions = parser.add_subparsers(required=True, metavar="ACTION")
     check = add_command(
         actions,
@@ -69,7 +69,7 @@ def _check(options):
             " ./mine.py:Mine, or the name of a policy"
         )
     if Path(options.subject).is_char_device():
-        raise ParameterError(f"{options.subject} is a device; expected a file of results, or a pipe that brings them")
+        raise ParameterError(f"{options.subject} is a device; expected a file of results, or a pipe with them")
     results = conformance.read_results(options.subject)
     claimed = sorted({result.id.partition("/")[0] for result in results})
     if options.policy is None and len(claimed) != 1:

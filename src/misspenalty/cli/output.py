@@ -40,9 +40,9 @@ def _cell(value):
 
 
 def say(text, end="\n"):
-    """Print a notice or an error on standard error; it is lost if that pipe is closed or that disk is full.
+    """Print a notice or an error on standard error; it is lost if standard error is closed or its disk is full.
 
-    The command goes on: its output and its exit status do not depend on who reads its notices.
+    The command continues: its output and its exit status do not depend on who reads its notices.
     """
     try:
         print(encodable(text), end=end, file=sys.stderr)

@@ -60,7 +60,7 @@ def _refuse_others(options, command, read):
         if not action.option_strings or action.dest in read or action.dest not in given:
             continue
         value = given[action.dest]
-        if value != action.default and action.const in (None, value):  # two options may set one value, each its own
+        if value != action.default and action.const in (None, value):  # options may share a destination
             raise ParameterError(f"--prefix cannot be combined with {action.option_strings[0]}; leave out one of them")
 
 

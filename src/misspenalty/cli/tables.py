@@ -192,7 +192,7 @@ def _conclusions(table: pd.DataFrame, texts: dict[int, str], offline: set[str]) 
         else:
             value = bends[size].iloc[int(np.argmax(bends["fall"]))]
             lines.append(
-                f"the curve of {best} bends most at {texts[value]}: further space is worth at most half as much"
+                f"the curve of {best} bends most at {texts[value]}: beyond it, the curve is at most half as steep"
             )
     return lines if len(lines) > 1 else []
 

@@ -79,7 +79,7 @@ def text(trace: Trace, table: pd.DataFrame) -> str:
         f"{table['policy'].iloc[0]}: {requests:,} requests, {cold:,} cold misses,"
         f" hit ratio at most {_percent(table['hit_ratio'].max())}",
         "",
-        "knees (where a further block is worth at most half as much)",
+        "knees (beyond which the curve is at most half as steep)",
         *_lines(trace, knees(table)),
         "",
         f"smallest caches with {', '.join(f'{share:.0%}' for share in OF_HITS)} of the hits that any size can have",
