@@ -109,9 +109,7 @@ def test_changes_of_size_need_a_cache_of_bytes(replay):
 
 
 def test_every_size_at_once_is_not_in_bytes(tmp_path, capsys):
-    with pytest.raises(
-        ParameterError, match="every size at once is a number of blocks or objects; name sizes in bytes"
-    ):
+    with pytest.raises(ParameterError, match="without sizes, the curve counts blocks or objects; name sizes in bytes"):
         hit_ratio_curve([1, 2, 1], "lru", unit="bytes")
     with pytest.raises(ParameterError, match="size_changes is 'keep', but blocks"):
         hit_ratio_curve([1, 2, 1], "lru", size_changes="keep")

@@ -175,7 +175,7 @@ def test_a_sample_of_any_share_has_a_curve_over_its_own_sizes(zipf, sample, monk
         ({"sample": 1}, "sample is 1"),
         ({"sample": 0.5, "sample_seed": -1}, "sample_seed is -1"),
         ({"sample": 1e-9}, "contains none of [0-9]+ blocks; choose a larger share"),
-        ({"policy": "mq"}, "every size at once is only possible for lru, not for mq"),
+        ({"policy": "mq"}, "all sizes at once are possible only for lru, not for mq"),
         (
             {"policy": "mq", "cache_blocks": [5], "sample": 0.1, "prefetch": "sequential"},
             "leave out sample or prefetch",

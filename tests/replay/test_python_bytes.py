@@ -340,7 +340,7 @@ def own(access=lambda self, block, size: False, init=lambda self, capacity: None
         (own(init=lambda self, capacity: 1 / 0), "policy Odd: its constructor raised ZeroDivisionError.*, line"),
         (own(init=lambda self: None), r"class Odd: expected a constructor \(capacity"),
         (own(init=lambda self, capacity, width: None), "Odd: parameter width has no default"),
-        (own(init=lambda self, capacity, future: None), "policy Odd looks into the future, but a class for objects"),
+        (own(init=lambda self, capacity, future: None), "policy Odd looks into the future, which no class for objects"),
         (type("Odd", (Gdsf,), {"evictions": -1}), "Odd: evictions is -1; expected a"),
         (type("Odd", (Gdsf,), {"refused": "many"}), "policy Odd: refused is 'many'; expected a whole number from 0"),
         (
@@ -377,7 +377,7 @@ def test_classes_that_are_no_policies_for_bytes_are_reported(cls, message):
             lambda: penalty(OBJECTS, Lru, "30B", "1ms", size_changes="new"),
             "size_changes is 'new', which does not apply to Lru: a",
         ),
-        (lambda: simulate(OBJECTS, Lru, "30B", prefetch="amp"), "a prefetcher reads blocks of one size"),
+        (lambda: simulate(OBJECTS, Lru, "30B", prefetch="amp"), "a prefetcher needs blocks of one size"),
         (lambda: simulate(OBJECTS, Gdsf, "30B", price=2), "Gdsf has no parameter 'price'.*; it has cost"),
         (
             lambda: byte_hit_ratio_curve(OBJECTS, [Lru, type("Lru", (Lru,), {})], 30),

@@ -94,8 +94,8 @@ def test_every_size_is_a_number_of_objects(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--sample", "0.5"], "a sample has blocks of one size; leave out sample, or give sizes in objects"),
-        (["--prefetch", "sequential"], "a prefetcher reads blocks of one size; leave out prefetch"),
+        (["--sample", "0.5"], "a sample needs blocks of one size; leave out sample, or give sizes in objects"),
+        (["--prefetch", "sequential"], "a prefetcher needs blocks of one size; leave out prefetch"),
         (["--policy", "mq"], "policy 'mq' is not defined for objects of different sizes"),
         (["--policy", "{mine}"], "policy 'Mine' is not defined for objects of different sizes"),
     ],

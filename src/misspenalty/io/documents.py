@@ -21,7 +21,7 @@ class _Unique:
                 raise yaml.constructor.ConstructorError(None, None, f"{key.value!r} is given twice", key.start_mark)
             keys.add((key.tag, str(key.value)))
         super().flatten_mapping(node)
-        # Drop merged keys that the mapping gives itself: this node may be flattened again where it is merged into
+        # Drop merged keys that the mapping also states itself: this node may be flattened again where it is merged into
         # another.
         node.value = list({(key.tag, str(key.value)): (key, value) for key, value in node.value}.values())
 

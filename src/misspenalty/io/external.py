@@ -1,4 +1,4 @@
-"""Get external data, that is, registered files, few of which are shipped, from a mirror folder or by download.
+"""Get registered external files from a mirror folder or by download; few of them are shipped.
 
 The register (``data/external.yaml``) names each file by its path below a mirror folder and below the download folder;
 a compressed copy has the additional suffix ``.xz`` or ``.zst``. A file is used only if its sha256 (of the decompressed

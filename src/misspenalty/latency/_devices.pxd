@@ -1,5 +1,5 @@
 # A cache sends fetches, and writes with `write_through`, to these devices. All follow one protocol, without the GIL, in
-# which time is in integer ns and never goes back:
+# which time is in integer ns and never decreases:
 #   submit(now, lbn, count, write, tag)     a request arrives
 #   complete(&record)                       the next request is done, at `device.event`; fill in its record
 # All keep `event` at the time of the next completion, or at IDLE if nothing is in progress.

@@ -23,7 +23,7 @@ cdef enum:
     DELAYED_HITS = 1
     MISSES = 2
     DELAYED = 3
-    PARTS = 4                       # eight components of the device
+    PARTS = 4                       # first of the eight components of the device
     TURNS = 1 << 12                 # events between checks for signals; each event may search a disk's queue
     HALF = 32                       # a sum of times is kept in two parts: multiples of 1 << HALF, and the rest
 

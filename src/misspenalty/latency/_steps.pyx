@@ -215,7 +215,7 @@ cdef class ARCMAD(ARC):
         return self.lowest(name, step, self.z)
 
     cdef uint32_t only_once(self, int64_t step) noexcept nogil:
-        return self.lowest(T1, self.z, step)    # exchanged, as in the published program: see steps.py
+        return self.lowest(T1, self.z, step)    # z and step exchanged, as in the published program
 
 
 cdef class OPT(StepCache):

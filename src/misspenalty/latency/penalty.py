@@ -121,7 +121,7 @@ def penalty(
         How writes are treated. With ``"count"``, they update the cache but never count as requests; with
         ``"ignore"``, they are left out.
     write_through : bool
-        Whether writes also go to the device; impossible if they are left out.
+        Whether writes also go to the device; an error with ``writes="ignore"``.
     warm_up : int
         References at the start of the trace that are not counted.
     threads : int, optional

@@ -193,9 +193,9 @@ def distinct_blocks(events: Events) -> int:
 def write_parquet(events: Events, path: Path, relations: Iterable[str] = ()) -> None:
     """Write the capture as Parquet: ``time_ms``, ``relation``, ``block``, ``write`` in capture order.
 
-    The dictionary lists the relations of the events and also those in `relations`. With 129 entries or more, an index
-    takes a whole byte; zstd compresses these bytes to three quarters of the size of the five-bit indices that the
-    relations of the events would need. The dictionary is sorted, so equal events give equal bytes.
+    The dictionary lists the relations of the events and also those in `relations`. With 129 entries or more, indices
+    take whole bytes, which zstd compresses to three quarters of the size of five-bit indices. The dictionary is sorted,
+    so equal events give equal bytes.
     """
     used = np.unique(events.relation)
     names = sorted({events.names[index] for index in used} | set(relations))

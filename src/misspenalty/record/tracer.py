@@ -19,7 +19,7 @@ DRAIN_SECONDS = 3  # wait for the buffers to drain when a recording ends
 STARTED = ("Attaching", "Attached")  # first word of the line that bpftrace, older or newer, writes when it starts
 PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of prctl
 SINCE = {"filemap/mm_filemap_fault": "6.12"}  # trace point that older kernels lack -> the first Linux that has it
-RENAMED = {  # environment variable of bpftrace -> its name since bpftrace 0.20, which ignores the other one
+RENAMED = {  # environment variable of bpftrace -> its name since bpftrace 0.20, which ignores the old one
     "BPFTRACE_STRLEN": "BPFTRACE_MAX_STRLEN",
     "BPFTRACE_MAP_KEYS_MAX": "BPFTRACE_MAX_MAP_KEYS",
 }

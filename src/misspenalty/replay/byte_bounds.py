@@ -1,8 +1,8 @@
 """Bound the hits and bytes that the best cache of a given number of bytes, which knows the future, can serve.
 
-With objects of different sizes the best decisions cannot be found in reasonable time, but the hits that they give can
-be bounded. Between two successive references to an object (an *interval*), a cache either keeps the object, which
-occupies its bytes for that long and makes the second reference a hit, or it does not.
+With objects of different sizes the best decisions cannot be found in reasonable time, but their hits can be bounded.
+Between two successive references to an object (an *interval*), a cache either keeps the object, which occupies its
+bytes for that long and makes the second reference a hit, or it does not.
 
 - At most: the space-time (bytes times duration) of all intervals kept cannot exceed the cache's bytes times the length
   of the trace. Under that condition alone, keeping those of least space-time gives the most hits, and keeping those of

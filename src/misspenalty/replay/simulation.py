@@ -223,12 +223,12 @@ def hit_ratio_curve(
     check_size_changes(size_changes, given is not None and given.in_bytes)
     if given is None and unit is not None and check_choice("unit", unit, UNITS) == "bytes":
         raise ParameterError(
-            "every size at once is a number of blocks or objects; name sizes in bytes (1%,64MB), or leave out unit"
+            "without sizes, the curve counts blocks or objects; name sizes in bytes (1%,64MB), or leave out unit"
             " bytes (--by-bytes)"
         )
     if given is not None and given.in_bytes:
         if sample is not None:
-            raise ParameterError("a sample has blocks of one size; leave out sample, or give sizes in objects")
+            raise ParameterError("a sample needs blocks of one size; leave out sample, or give sizes in objects")
         rows = _in_bytes(
             opened, definitions, given.sizes, prefetch, size_changes, writes, warm_up, progress, threads, parameters
         )
@@ -240,7 +240,7 @@ def hit_ratio_curve(
     if not all(stacks) and sizes is None:
         other = definitions[stacks.index(False)].name
         instead = other if prefetch is None else f"{other} behind a prefetcher"
-        raise ParameterError(f"every size at once is only possible for lru, not for {instead}; name the sizes")
+        raise ParameterError(f"all sizes at once are possible only for lru, not for {instead}; name the sizes")
     if sample is not None and prefetch is not None:
         raise ParameterError("sampling does not work behind a prefetcher; leave out sample or prefetch")
     warm_up = check(opened, writes, warm_up)
@@ -323,7 +323,7 @@ def _in_bytes(
     hits: np.ndarray | None = None,
 ) -> list[ByteResult]:
     if prefetch is not None:
-        raise ParameterError("a prefetcher reads blocks of one size; leave out prefetch, or give sizes in objects")
+        raise ParameterError("a prefetcher needs blocks of one size; leave out prefetch, or give sizes in objects")
     with _bar(len(definitions) * len(sizes) * len(trace), progress, ", ".join(d.name for d in definitions)) as bar:
         return replay_bytes(
             trace, definitions, sizes, size_changes, writes, warm_up, threads, parameters, bar.update, hits

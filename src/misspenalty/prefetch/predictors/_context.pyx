@@ -1,4 +1,4 @@
-"""Kernel of the context models, which context.py defines.
+"""Implement the kernel of the context models, which context.py defines.
 
 A trie of sequences of files is cut into partitions: each is a first-order node with its descendants, in one block of
 memory. Siblings are in a list, the highest count first, so that likely children are found at once and prediction ends
@@ -43,7 +43,7 @@ cdef class ContextModel(Predictor):
     cdef partition_t* partitions    # partition of each file
     cdef context_t* contexts        # live contexts, the longest first
     cdef Py_ssize_t live            # live contexts
-    cdef node_t* halved             # a partition while it is halved
+    cdef node_t* halved             # buffer for the partition that is being halved
     cdef int32_t* moved             # by node: where halving puts it; NOTHING = it is dropped
     cdef int32_t kept               # nodes in `halved`
     cdef uint32_t partition         # maximum number of nodes in a partition

@@ -56,7 +56,8 @@ def measure_accuracy(ids: ArrayLike, predictor: str | type, **parameters: Any) -
     Raises
     ------
     InputError
-        `ids` is empty or not a row of whole numbers, or holds negative numbers or ids of 2**31 or more.
+        `ids` is empty or not a one-dimensional array of whole numbers, or holds negative numbers or ids of 2**31 or
+        more.
     ParameterError
         The predictor or a parameter is unknown or invalid, some of `ids` are masked or rows of different lengths, or
         ``access`` of a predictor written in Python failed or predicted an id out of range.

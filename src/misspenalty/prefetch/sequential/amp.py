@@ -5,7 +5,7 @@ set, and g, the trigger's distance from the end of a set; so there is no table o
 
 - A read that misses a sequential track whose predecessor keeps p also reads the next p tracks. The missed track keeps p
   plus the tracks of the read and, if that is above `ahead_above`, g = ``ahead_above // 2``.
-- The last track of a set takes over g and p, which is at least g + 1, from the track before the set. If p is above
+- The last track of a set takes over g, and p (at least g + 1), from the track before the set. If p is above
   `ahead_above`, the track g from the end of the set carries a trigger: a read hit there reads the next p tracks ahead
   of the stream.
 - p grows by the number of tracks of the read if the last track of a set is hit, unless that track has had its second
