@@ -340,7 +340,7 @@ def own(access=lambda self, block, size: False, init=lambda self, capacity: None
         (own(init=lambda self, capacity: 1 / 0), "policy Odd: its constructor raised ZeroDivisionError.*, line"),
         (own(init=lambda self: None), r"class Odd: expected a constructor \(capacity"),
         (own(init=lambda self, capacity, width: None), "Odd: parameter width has no default"),
-        (own(init=lambda self, capacity, future: None), "policy Odd looks into the future, which no class for objects"),
+        (own(init=lambda self, capacity, future: None), "policy Odd looks into the future, which no class for"),
         (type("Odd", (Gdsf,), {"evictions": -1}), "Odd: evictions is -1; expected a"),
         (type("Odd", (Gdsf,), {"refused": "many"}), "policy Odd: refused is 'many'; expected a whole number from 0"),
         (
