@@ -67,8 +67,14 @@ HAPROXY = (
     "Feb  6 12:14:15 h haproxy[9]: 1.2.3.4:5 [06/Feb/2009:12:14:15.905] in s/s1 10/0/30/69/109 304 0 - - ---- 1/1/1"
     '/1/0 0/0 {a.org} "GET /a HTTP/1.1"\n'
 )
+ENVOY = '[2020-11-25T21:26:1{}.5Z] "{} HTTP/2" {} 4 - "-" "curl/7 (x)" "7f" "{}" "10.0.0.1:80"{}\n'
+ELB = '2015-05-13T23:39:4{}.5Z lb {} 0.1 0.2 -1 {} "{} HTTP/1.1" "curl/7.38.0" - -\n'
 ROCKSDB = ",0,default,1,12,1,0,5,1,100,0,1,20,3,77,24,16,8192"
 S3 = 'o mine [06/Feb/2019:00:00:38 +0000] 1.2.3.4 r id {} {} "GET /x HTTP/1.1" 200 - {} {} 28 27 "-" "a" -\n'
+PREFIXES = (
+    "<134>2016-07-04T22:37:26Z cache-sjc3128 Log[62]: ", "2024-05-01T12:00:00.123456+00:00 h nginx: ",
+    "Oct  1 13:55:36 h nginx[12]: ", "2024-05-01T12:00:00.123456789Z ", "2024-05-01T12:00:00.1Z stdout F ", "web_1  | ",
+)  # fmt: skip
 
 
 # content, options, format, ids, writes, times in ns, sizes
@@ -244,6 +250,24 @@ S3 = 'o mine [06/Feb/2019:00:00:38 +0000] 1.2.3.4 r id {} {} "GET /x HTTP/1.1" 2
         pytest.param(BIOSNOOP.format("") + "0.1  x  3  sda  R  2048  4096  0.5\n0.2  x  3  sda  FWS  0  0  0.5\n"
                      "0.3  x  3  sda  FF  -1  0  0.1  0.5\n0.4  x  3  sda  WS  18446744073709551615  0  0.5\n", {},
                      "biosnoop", [0], [0], [0], None, id="biosnoop: flushes have no bytes"),
+        pytest.param(ENVOY.format(0, "GET /a?b=c", "200 - 7 9", "a.org", "") + ENVOY.format(1, "GET /a?b=c",
+                     "200 - 0 8", "b.org:8", "") + ENVOY.format(2, "GET /a?b=c", "304 - 0 0", "a.org", "")
+                     + ENVOY.format(3, "POST /a?b=c", "503 UF,URX 7 1", "a.org", "") + '[2020-11-25T21:26:14.5Z] "- - '
+                     'HTTP/1.1" 400 DPE 0 11 0 - "-" "-" "-" "-" "-"\n', {}, "envoy", [0, 1, 0, 0], [0, 0, 0, 1],
+                     [0, SECOND, 2 * SECOND, 3 * SECOND], [9, 8, 9, 9], id="Envoy: authorities, no request"),
+        pytest.param(ENVOY.format(0, "GET /a", '200 - via_upstream - "-" 7 9', "a:8", " inbound|8|| ::1:4 - default")
+                     + '[2020-11-25T21:26:11.5Z] "- - -" 0 - - - "-" 3 9 1 - "-" "-" "-" "-" "10.0.0.1:80" outbound\n'
+                     + ENVOY.format(2, "GET /a", '503 UF no{x} - "delayed error: 1" 7 1', "a:8", " - - default")
+                     + ENVOY.format(3, "GET /a", '200 - "-" "-" 7 5', "b:8", " - - default"), {}, "envoy", [0, 0, 1],
+                     [0] * 3, [0, 2 * SECOND, 3 * SECOND], [9, 1, 5], id="Envoy: Istio's fields, bytes, no request"),
+        pytest.param(ELB.format(0, "1.2.3.4:5 10.0.0.1:80", "200 200 3 9", "GET http://a.org:80/x") + "h2 "
+                     + ELB.format(1, "[::1]:5 -", "- - 3 0", "GET http://b.org:80/x") + "https "
+                     + ELB.format(2, "1.2.3.4:5 10.0.0.1:80", "304 304 0 2", "GET http://a.org:80/x") + "http "
+                     + ELB.format(3, "1.2.3.4:5 -", "400 - 0 2", "- http://a.org:80- -"), {}, "aws_elb", [0, 1, 0],
+                     [0] * 3, [0, SECOND, 2 * SECOND], [9, 0, 9], id="AWS's balancers, application and classic"),
+        pytest.param(ELB.format(0, "1.2.3.4:5 10.0.0.1:80", "- - 3 9", "- - - ").replace(" HTTP/1.1", "")
+                     + ELB.format(1, "1.2.3.4:5 10.0.0.1:80", "200 200 3 9", "PUT http://a.org:80/x"), {}, "aws_elb",
+                     [0], [1], [0], [0], id="AWS's classic balancer: connections without a request"),
     ],
 )  # fmt: skip
 def test_read_right(opened, content, options, format, ids, writes, times, sizes):
@@ -352,7 +376,12 @@ SNI = HAPROXY.replace('/1.1"', '/1.1" 0/0 {}.org/TLSv1.3/A').replace("{a.org}", 
          CLIENTS.format(*["Oct 10 09:55:36 h nginx: ::1"] * 3)),
         ("access_log", CLIENTS.format("web | a.org ::1", "web | b.org ::1", "-"), CLIENTS.format(*["web | ::1"] * 3)),
         ("access_log", CLIENTS.format("1.2.3.4", "::1", "::1").replace("- -", "- a.org", 1).replace("- -", "- w.b.uk"),
-         CLIENTS.format("1.2.3.4", "::1", "::1").replace("- -", "- ann.roe", 1).replace("- -", "- bob.roe", 1)),
+         CLIENTS.format("1.2.3.4", "::1", "::1").replace("- -", "- ann.b.roe", 1).replace("- -", "- bob.roe", 1)),
+        *(("access_log", CLIENTS.format(*(f"{prefix}{host}:443 ::1" for host in ("a.b", "b.b", "b.b"))),
+           CLIENTS.format(*[f"{prefix}::1"] * 3)) for prefix in PREFIXES[:3]),
+        *(("access_log", CLIENTS.format(*(f"{prefix}::1 {host}.b.org" for host in "abb")).replace("- -", "-"),
+           CLIENTS.format(*[f"{prefix}::1"] * 3).replace("- -", "- ann.b.roe", 1).replace("- -", "- c.d.roe", 1))
+          for prefix in PREFIXES[:3]),
         ("haproxy", HAPROXY.replace("0/0 ", "0/0 {Moz|b.org} ", 1), HAPROXY),
         ("haproxy", SNI.format("a", "b"),
          HAPROXY.replace("{a.org}", "{Moz}").replace("0/0 ", "0/0 {Opera} ", 1)),
@@ -365,6 +394,14 @@ def test_hosts_that_a_format_leaves_out_are_asked_about_and_noted(opened, format
     named, sure = opened(differing, format=format), opened(equal)
     assert set(named.ids.tolist()) == {0} and any("seem to name different" in note for note in named.reading.notes)
     assert sure.format == format and not any("seem to name different" in note for note in sure.reading.notes)
+
+
+@pytest.mark.parametrize("prefix", PREFIXES)
+def test_what_collectors_write_before_a_line_is_left_out(opened, prefix):
+    plain = log(("GET /a HTTP/1.1", "200 5"), ("GET /b HTTP/1.1", "200 6"), ("GET /a HTTP/1.1", "200 5"))
+    trace = opened("".join(prefix + line for line in plain.splitlines(keepends=True)))
+    assert trace.format == "access_log" and trace.ids.tolist() == [0, 1, 0] and trace.object_bytes.tolist() == [5, 6]
+    assert trace.time.tolist() == [0, SECOND, 2 * SECOND]
 
 
 def test_a_pattern_with_a_group_device_keeps_hosts_apart(opened):
