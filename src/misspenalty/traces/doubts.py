@@ -42,7 +42,10 @@ HOSTS = {"host", "domain", "vhost", "site", "sitename", "authority", "server", "
 QUERIES = {"query", "querystring", "args"}
 STATUSES = {"status", "code", "response"}  # words of names of columns that may hold the status of answers
 BESIDE_STATUSES = {"http", "sc", "resp", "return", "result", "reply", "server", "origin", "edge"}
-BESIDE_PATHS = {"http", "cs", "x", "s", "request", "req", "uri", "url", "virtual", "header", "name", "id", "string"}
+BESIDE_PATHS = {"http", "cs", "x", "s", "request", "req", "uri", "url", "virtual", "header", "name", "id", "string",
+                "str"}  # fmt: skip
+NAMED_PATHS = {"path", "uri", "url"}  # words of names of columns that hold paths, or addresses with their hosts
+PATH = re.compile(r"\s*(?:[A-Z]+ +)?/")  # beginning of a path, perhaps after a method
 STEPS = ("action", "event", "act")  # names of columns that say what happens to a request
 BLKTRACE = set("QGMIDCRXUSPTFBA")  # actions of blktrace
 Columns = Sequence[Sequence[str]]
@@ -206,7 +209,12 @@ def _may_complete_paths(name: str, found: set[str], names: Sequence[str], roles:
     """Return the item of the option ``columns`` for a column that may hold the hosts or the queries of keys that are
     paths; empty if it holds neither."""
     places, words = roles.get("block", ()), _words(name)
-    paths = places and all(key.strip().startswith("/") for key in columns[places[0]])
+    if words & {"request", "req"}:
+        words -= {"client"}  # ClientRequestHost is the host that the client asks for
+    paths = places and (
+        all(map(PATH.match, columns[places[0]]))
+        or (_words(names[places[0]]) & NAMED_PATHS and not any("://" in key for key in columns[places[0]]))
+    )
     if not paths or len(found) < 2 or not words <= HOSTS | QUERIES | BESIDE_PATHS:
         return ""
     if len(places) == 1 and words & QUERIES and not any("?" in key for key in columns[places[0]]):
