@@ -25,27 +25,34 @@ on = $(filter yes 1 true,$(1))
 $(call check,reproduce supplement smoke site report verify,CORES,[ "$$v" = all ] || [ "$$v" -ge 1 ],give all or a number of cores: 1 or more)
 $(call check,reproduce supplement report verify,OFFLINE,$(SWITCH),give yes (fetch nothing) or no)
 
-# Agg draws figures without a display. Compiling packages to bytecode makes jobs start in a third of the time.
+# Agg draws figures without a display.
 export MPLBACKEND := Agg
-export UV_COMPILE_BYTECODE := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-# uv installs in seconds what takes pip a minute; both read the same lock files. pip would compile packages to bytecode one after
-# another, so compileall does that afterwards on all cores, except for their tests and what only builds and installs, half of all
-# code. Its failures on files for other versions of Python are ignored. Lock files are complete, so nothing is resolved.
-# Building the package needs pip, which uv fetches from the registry; if it cannot, Python itself brings one.
-UV := $(shell uv --version >/dev/null 2>&1 && echo uv)
-MAKE_VENV = $(if $(UV),uv venv --quiet --seed --python "$(PYTHON)" $(VENV) 2>/dev/null || $(PYTHON) -m venv --clear,$(PYTHON) -m venv)
-INSTALL = $(if $(UV),uv pip install --quiet --python $(BIN)/python,$(BIN)/python -m pip install --quiet --no-compile)
-SPARED := '/(tests|Cython|mesonbuild|pip|pkg_resources|setuptools)/'
-COMPILE = $(if $(UV),, && { $(BIN)/python -m compileall -q -j 0 -x $(SPARED) $(VENV)/lib >/dev/null 2>&1 || true; })
+# pip installs what compiling needs and uv, which installs the rest in seconds instead of a minute. uv does not read pip's settings,
+# so it is given those that say where packages come from; those in variables go before those in files. If uv fails, for
+# example because a registry asks for a password that pip has from a keyring, pip installs the rest, too.
+PIP = $(BIN)/python -m pip install --quiet --no-compile
+LIKE_PIP = eval "$$($(BIN)/python -m pip config list | sort -r | sed -n -E -e "/='[^']*'$$/!d" -e 's/\\n/ /g' -e 's/^[^.]*\.//' \
+  -e 's/^index-url=/export UV_DEFAULT_INDEX=/p' -e 's/^extra-index-url=/export UV_INDEX=/p' \
+  -e '/^find-links=/{s/ /,/g;s/^find-links=/export UV_FIND_LINKS=/p}' -e "s/^no-index='(1|true|yes|on)'/export UV_OFFLINE=1/p" \
+  -e 's/^cert=/export SSL_CERT_FILE=/p' -e 's/^proxy=/export ALL_PROXY=/p')"
+INSTALL = { ($(LIKE_PIP); $(BIN)/uv pip install --quiet --python $(BIN)/python $(1)) || \
+  { echo "uv could not install them; pip does, which takes longer"; $(PIP) $(1); }; }
 
-# If the registry cannot be reached, pip and uv only say "No matching distribution found"; this message adds what to do.
-WHEELS = python3 -m pip download --require-hashes --requirement $(1) --dest wheels
-UNREACHABLE = Packages that $(1) names could not be installed. If no package registry can be reached from here, \
+# Jobs start in a third of the time if packages are compiled to bytecode, even where Python may not write it. compileall does
+# that on all cores, except for what no job imports: half of all code. Its failures on files for other Pythons are ignored.
+SPARED := tests?|Cython|mesonbuild|pip|pkg_resources|setuptools|distutils|docutils|git|scipy/signal|pydantic/v1
+SPARED := $(SPARED)|sqlalchemy/(dialects/[mop].*|ext|testing)|debugpy|botocore|async_api|mypyc?
+COMPILE = { $(BIN)/python -m compileall -q -j 0 -x '/($(SPARED))/' $(1) >/dev/null 2>&1 || true; }
+
+# If the registry cannot be reached, pip only says "No matching distribution found"; this message adds what to do.
+# Lock files are complete, so nothing is resolved.
+LOCKED = --no-deps --require-hashes --requirement $<
+WHEELS = python3 -m pip download --require-hashes --requirement $(<:-build.lock=.lock) --dest wheels
+UNREACHABLE = { echo 'Packages that $< names could not be installed. If no package registry can be reached from here, \
   run "$(WHEELS)" where one can (same system, same Python), copy the folder here, and run \
-  $(if $(UV),UV_OFFLINE=1 UV_FIND_LINKS=wheels,PIP_NO_INDEX=1 PIP_FIND_LINKS=wheels) make $(2)
-LOCKED = $(INSTALL) --no-deps --require-hashes --requirement $(1) || { echo '$(UNREACHABLE)'; exit 1; }
+  PIP_NO_INDEX=1 PIP_FIND_LINKS=wheels make $(1)'; exit 1; }
 
 # What the package is built from, and what it reads where it is installed: of the studies, this excludes the text of the paper,
 # the rules and published tables, which are read in the checkout. Folders are listed as well, because only the folder's time
@@ -176,7 +183,7 @@ docs: build $(VENV)/.docs  ## build the documentation, in build/docs/index.html
 # Zig's C compiler is 90 MB, so only this target and the test of its output install it.
 play: build  ## build the site's page "Press play", in build/play: the package as WebAssembly (needs npm)
 	@npm --version >/dev/null 2>&1 || { echo "npm is needed, which fetches Pyodide: install npm (Debian, Ubuntu) or nodejs (Fedora)"; exit 1; }
-	@$(INSTALL) --require-hashes --requirement tools/play-requirements.txt
+	@$(call INSTALL,--require-hashes --requirement tools/play-requirements.txt)
 	$(BIN)/python tools/play.py --out build/play
 
 site: build docs play $(VENV)/.lab  ## build the site of the archived results, in results/site/index.html: claims, figures, files, notebooks, documentation
@@ -224,8 +231,8 @@ environment: $(VENV)/.environment  ## make .venv with the packages that a run ne
 
 # The group `test` includes all others and is resolved first. uv keeps versions that it finds in its output file, so each other
 # lock starts as a copy of requirements-test.lock and gets the same versions.
-RESOLVE = uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --no-header
-lock:  ## make requirements*.lock again from the groups of pyproject.toml (needs uv)
+RESOLVE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --no-header
+lock: $(VENV)/.compilers  ## make requirements*.lock again from the groups of pyproject.toml
 	$(RESOLVE) --upgrade --group test --output-file requirements-test.lock
 	for group in build run docs lab; do lock=requirements-$$group.lock; [ $$group = run ] && lock=requirements.lock; \
 	  cp requirements-test.lock $$lock && $(RESOLVE) --group $$group --output-file $$lock || exit 1; done
@@ -249,24 +256,26 @@ $(VENV)/.created:
 	@for compiler in "$${CC:-cc}" gcc clang; do $$compiler --version >/dev/null 2>&1 && exit 0; done; \
 	  echo "A C compiler is needed: install gcc or clang, or name one: make CC=…"; exit 1
 	@$(BIN)/python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
-	  { echo "Making $(VENV)"; rm -rf $(VENV); $(MAKE_VENV) $(VENV); } || \
+	  { echo "Making $(VENV)"; rm -rf $(VENV); $(PYTHON) -m venv $(VENV); } || \
 	  { echo "No virtual environment could be made: install python3-venv (Debian, Ubuntu)"; exit 1; }
 	@touch $@
 
 # The packages that compiling needs are installed first; kernels compile while the others are installed.
 $(VENV)/.compilers: requirements-build.lock | $(VENV)/.created
-	@$(call LOCKED,$<,build)
+	@$(PIP) $(LOCKED) || $(call UNREACHABLE,build)
 	@touch $@
 
-$(VENV)/.environment: requirements.lock | $(VENV)/.created
-	@echo "Installing the locked packages with $(if $(UV),uv,pip)"
-	@$(call LOCKED,$<,build)$(COMPILE)
+$(VENV)/.environment: requirements.lock | $(VENV)/.compilers
+	@echo "Installing the locked packages"
+	@$(call INSTALL,$(LOCKED)) || $(call UNREACHABLE,build)
+	@$(call COMPILE,$(VENV)/lib)
 	@touch $@
 
 # These packages are needed only by some targets: the tests, the documentation, the notebooks.
 $(VENV)/.test $(VENV)/.docs $(VENV)/.lab: $(VENV)/.%: requirements-%.lock | $(VENV)/.package
-	@echo "Installing the locked packages of $< with $(if $(UV),uv,pip)"
-	@$(call LOCKED,$<,$*)$(COMPILE)
+	@echo "Installing the locked packages of $<"
+	@$(call INSTALL,$(LOCKED)) || $(call UNREACHABLE,$*)
+	@$(call COMPILE,$(VENV)/lib)
 	@touch $@
 
 # A compiled kernel left among the sources would be installed over the one built here, so such files are deleted first. The wheel
@@ -287,6 +296,7 @@ $(VENV)/.package: $(VENV)/.compilers requirements.lock $(SOURCES)
 	@if $(EDITABLE); then \
 	  echo "Bringing the editable build up to date" && $(TOOLS) ninja -C build/$(TAG); \
 	else \
-	  $(INSTALL) --no-deps $(if $(UV),--reinstall-package misspenalty,--force-reinstall) $(VENV)/wheels/misspenalty-*.whl$(COMPILE); \
+	  $(PIP) --no-deps --force-reinstall $(VENV)/wheels/misspenalty-*.whl && \
+	  $(call COMPILE,$(VENV)/lib/python*/site-packages/misspenalty*); \
 	fi
 	@touch $@

@@ -112,55 +112,69 @@ def test_missing_compiler_is_reported(checkout):
     assert not (checkout / ".venv").exists()
 
 
-@pytest.fixture(scope="module")
-def uv(tmp_path_factory):
-    """Return the folder of uv, which only this test needs; install it if the machine has none."""
-    if found := shutil.which("uv"):
-        return Path(found).parent
-    folder = tmp_path_factory.mktemp("uv")
-    command = [sys.executable, "-m", "pip", "install", "--quiet", "--target", str(folder), "uv"]
-    subprocess.run(command, check=True, timeout=300)
-    return folder / "bin"
-
-
 @pytest.fixture
 def unreachable(checkout, monkeypatch):
-    """Return a checkout whose one locked package is in a folder of wheels, while no registry can be reached."""
-    wheel = checkout / "wheels" / "made-1.0-py3-none-any.whl"
-    wheel.parent.mkdir()
-    with zipfile.ZipFile(wheel, "w") as file:
-        file.writestr("made.py", "")
-        file.writestr("made-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: made\nVersion: 1.0\n")
-        file.writestr("made-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
-        file.writestr("made-1.0.dist-info/RECORD", "")
-    digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
-    (checkout / "requirements.lock").write_text(f"made==1.0 --hash=sha256:{digest}\n")
-    for name in ("PIP_INDEX_URL", "UV_INDEX_URL", "UV_DEFAULT_INDEX"):
-        monkeypatch.setenv(name, "http://127.0.0.1:9/simple")
+    """Return a checkout whose two locked packages are in a folder of wheels, while no registry can be reached."""
+    (checkout / "wheels").mkdir()
+    for name, lock in (("first", "requirements-build.lock"), ("made", "requirements.lock")):
+        wheel = checkout / "wheels" / f"{name}-1.0-py3-none-any.whl"
+        with zipfile.ZipFile(wheel, "w") as file:
+            file.writestr(f"{name}.py", "")
+            file.writestr(f"{name}-1.0.dist-info/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+            file.writestr(
+                f"{name}-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+            )
+            file.writestr(f"{name}-1.0.dist-info/RECORD", "")
+        (checkout / lock).write_text(f"{name}==1.0 --hash=sha256:{hashlib.sha256(wheel.read_bytes()).hexdigest()}\n")
+    monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")
     monkeypatch.setenv("PIP_RETRIES", "0")
-    monkeypatch.setenv("UV_HTTP_RETRIES", "0")
     for name in ("PIP_CACHE_DIR", "UV_CACHE_DIR"):
         monkeypatch.setenv(name, str(checkout / "cache"))
     return checkout
 
 
-@pytest.mark.parametrize("tool", ["uv", "pip"])
-def test_an_unreachable_registry_is_reported_with_a_remedy_that_works(uv, unreachable, tool, monkeypatch):
-    """The remedy that the message names must lead to an environment."""
-    monkeypatch.setenv("PATH", f"{uv}{os.pathsep}{os.environ['PATH']}")
-    options = ["environment", f"PYTHON={sys.executable}", *([] if tool == "uv" else ["UV="])]
-    done = make(unreachable, *options)
-    assert f"with {tool}" in done.stdout
+def test_an_unreachable_registry_is_reported_with_a_remedy_that_works(unreachable):
+    """The remedy that the message names must lead to an environment, with uv and, where uv does not run, with pip."""
+    done = make(unreachable, "environment", f"PYTHON={sys.executable}")
     last = done.stdout.splitlines()[-1]
-    assert done.returncode != 0 and last.startswith("Packages that requirements.lock names could not be installed.")
+    assert done.returncode != 0 and last.startswith(
+        "Packages that requirements-build.lock names could not be installed."
+    )
+    assert done.stdout.count("could not be installed") == 1
     named = re.search(r"(\w+=1 \w+=wheels) make build$", last)[1].split()
     assert "pip download --require-hashes --requirement requirements.lock --dest wheels" in last
-    assert not (unreachable / ".venv" / ".environment").exists()
-    done = make(unreachable, *options, *named)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert list(unreachable.glob(".venv/lib/python*/site-packages/made.py"))
-    # uv could not fetch pip, so Python must have brought one
-    subprocess.run([unreachable / ".venv" / "bin" / "python", "-m", "pip", "--version"], check=True)
+    uv, made = (unreachable / ".venv" / name for name in ("bin/uv", ".environment"))
+    assert not made.exists()
+    for tool in ("pip", "uv"):
+        if tool == "uv":
+            uv.symlink_to(Path(sys.executable).with_name("uv"))
+        done = make(unreachable, "environment", *named)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert ("uv could not install them" in done.stdout) == (tool == "pip")
+        (recorded,) = unreachable.glob(".venv/lib/python*/site-packages/made-1.0.dist-info/INSTALLER")
+        assert recorded.read_text().strip() == tool
+        made.unlink()
+        shutil.rmtree(recorded.parent)
+
+
+def test_uv_is_given_the_settings_that_tell_pip_where_packages_come_from(checkout, monkeypatch):
+    for name in [name for name in os.environ if name.startswith(("PIP_", "UV_"))]:
+        monkeypatch.delenv(name)
+    (checkout / "pip.conf").write_text(
+        "[global]\nindex-url = https://a:b@one/simple?x=y\nextra-index-url =\n  https://two\n  https://three\n"
+        "find-links = /never\nproxy = http://proxy:1\ncert = /my certificates\nno-index = false\n"
+    )
+    monkeypatch.setenv("PIP_CONFIG_FILE", str(checkout / "pip.conf"))
+    monkeypatch.setenv("PIP_FIND_LINKS", "wheels more")
+    told = ["--eval", "told: ; @$(LIKE_PIP); env", "told", f"VENV={sys.prefix}"]
+    given = dict(line.partition("=")[::2] for line in make(checkout, *told).stdout.splitlines())
+    assert given["UV_DEFAULT_INDEX"] == "https://a:b@one/simple?x=y"
+    assert given["UV_INDEX"].split() == ["https://two", "https://three"]
+    assert given["UV_FIND_LINKS"] == "wheels,more"  # a variable goes before a file
+    assert (given["ALL_PROXY"], given["SSL_CERT_FILE"]) == ("http://proxy:1", "/my certificates")
+    assert "UV_OFFLINE" not in given
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    assert "UV_OFFLINE=1" in make(checkout, *told).stdout.splitlines()
 
 
 @pytest.fixture
@@ -185,18 +199,18 @@ def test_a_package_that_cannot_be_built_or_installed_fails_every_time(installed,
     """A second `make build` must not assume that the package has been built."""
     checkout = installed(f'case "$3" in {step}) exit 1;; esac')
     for _ in range(2):
-        assert make(checkout, "build", "UV=").returncode != 0
+        assert make(checkout, "build").returncode != 0
         assert not (checkout / ".venv" / ".package").exists()
 
 
 def test_a_dry_run_builds_and_installs_nothing(installed):
     """Even in a dry run, make runs recipe lines that call make; these must not install an old wheel."""
     checkout = installed('case "$2" in pip) touch called;; esac')
-    done = make(checkout, "--dry-run", "build", "UV=")
+    done = make(checkout, "--dry-run", "build")
     assert done.returncode == 0, done.stderr
     assert "pip wheel" in done.stdout and "pip install" in done.stdout
     assert not (checkout / "called").exists() and not (checkout / ".venv" / ".package").exists()
-    done = make(checkout, "build", "UV=")
+    done = make(checkout, "build")
     assert done.returncode == 0, done.stderr
     assert (checkout / "called").exists() and (checkout / ".venv" / ".package").exists()
 
@@ -207,10 +221,10 @@ def test_a_wheel_is_kept_with_its_environment(installed):
         'for word; do [ "$before" != --wheel-dir ] || { mkdir -p "$word" && touch "$word/misspenalty-1.whl"; }; '
         'before=$word; done; case "$*" in *"pip install"*.whl) [ -f "$word" ];; esac'
     )
-    assert make(checkout, "build", "UV=").returncode == 0
+    assert make(checkout, "build").returncode == 0
     shutil.rmtree(checkout / "build", ignore_errors=True)
     (checkout / "requirements.lock").write_text("\n")
-    done = make(checkout, "build", "UV=")
+    done = make(checkout, "build")
     assert done.returncode == 0, done.stderr
     assert "Installing the locked packages" in done.stdout and "Building the package" not in done.stdout
 
@@ -219,7 +233,7 @@ def test_a_wheel_is_kept_with_its_environment(installed):
 def test_the_build_finds_the_tools_of_its_environment(installed, folder):
     """Tox names the environment by its absolute path."""
     checkout = installed('case "$*" in *"pip wheel"*) echo "$PATH" >path;; esac')
-    done = make(checkout, "build", "UV=", f"VENV={folder.format(checkout=checkout)}")
+    done = make(checkout, "build", f"VENV={folder.format(checkout=checkout)}")
     assert done.returncode == 0, done.stderr
     first = (checkout / "path").read_text().partition(os.pathsep)[0]
     assert Path(first).resolve() == (checkout / ".venv" / "bin").resolve()
@@ -243,7 +257,7 @@ def test_targets_do_not_install_packages_at_the_same_time(installed):
     (checkout / ".venv" / ".package").touch()
     for name in ("docs", "lab"):
         (checkout / f"requirements-{name}.lock").touch()
-    done = make(checkout, "-j4", ".venv/.docs", ".venv/.lab", "UV=")
+    done = make(checkout, "-j4", ".venv/.docs", ".venv/.lab")
     assert done.returncode == 0, done.stdout + done.stderr
     assert (checkout / ".venv" / ".docs").exists() and (checkout / ".venv" / ".lab").exists()
 
@@ -256,7 +270,7 @@ def test_the_wheel_is_built_while_the_environment_is_installed(installed):
         f'*"pip wheel"*) touch wheel; {wait.format("environment")};; esac'
     )
     (checkout / ".venv" / ".environment").unlink()
-    done = make(checkout, "build", "UV=")
+    done = make(checkout, "build")
     assert done.returncode == 0, done.stdout + done.stderr
 
 
