@@ -74,9 +74,11 @@ def claims(record, tables):
     """Record every claim of the ledger whose id begins with ``hac``."""
     sweep = tables["fig9"].us
     at_point = [POINT[traversal] == mb for traversal, mb, _ in sweep.index]
-    fig9 = sweep[at_point].droplevel("cache_mb").to_xarray().sel(traversal=TRAVERSALS)
-    fig10, fig11 = (tables[item].us.to_xarray().sel(traversal=TRAVERSALS) for item in ("fig10", "fig11"))
-    fetch, replacement, conversion = (fig9.sel(component=part) for part in ("fetch", "replacement", "conversion"))
+    fig9, fig10, fig11 = (
+        times.unstack("component").loc[TRAVERSALS]
+        for times in (sweep[at_point].droplevel("cache_mb"), tables["fig10"].us, tables["fig11"].us)
+    )
+    fetch, replacement, conversion = (fig9[part] for part in ("fetch", "replacement", "conversion"))
     _penalties(record, sweep, fig9, fetch, replacement, conversion)
     _parts(record, fig10, fig11, fetch, replacement + conversion)
     _projections(record, tables["projections"].value, fig10, fetch, replacement, conversion)
@@ -97,52 +99,43 @@ def _penalties(record, sweep, fig9, fetch, replacement, conversion):
     """Record Figure 9: the parts of the miss penalty at the four points."""
     share = 100 * conversion / fetch
     for traversal, id in ID.items():
-        at = {"traversal": traversal}
         record.peak(f"hac.fig9.max_point.{id}", _curve(sweep, traversal))
-        record.value(f"hac.fig9.replacement_over_fetch.{id}", (100 * replacement / fetch).sel(at), neutral=100)
-        both = fig9.sel(at).sel(component=["replacement", "fetch"])
-        record.order(f"hac.fig9.replacement_below_fetch.{id}", both, "component")
+        record.value(f"hac.fig9.replacement_over_fetch.{id}", (100 * replacement / fetch)[traversal], neutral=100)
+        both = fig9.loc[traversal, ["replacement", "fetch"]]
+        record.order(f"hac.fig9.replacement_below_fetch.{id}", both)
         if traversal != "T1+":
-            record.value(f"hac.fig9.conversion_over_fetch.{id}", share.sel(at), neutral=100)
-            three = fig9.sel(at).sel(component=["conversion", "replacement", "fetch"])
-            record.order(f"hac.fig9.conversion_smallest.{id}", three, "component")
-    record.bound("hac.fig9.conversion_over_fetch.t1plus", share.sel(traversal="T1+"))
+            record.value(f"hac.fig9.conversion_over_fetch.{id}", share[traversal], neutral=100)
+            three = fig9.loc[traversal, ["conversion", "replacement", "fetch"]]
+            record.order(f"hac.fig9.conversion_smallest.{id}", three)
+    record.bound("hac.fig9.conversion_over_fetch.t1plus", share["T1+"])
     record.bound("hac.fig9.conversion_low", share[:3])
     smaller = np.minimum(replacement, fetch)
-    last = {"traversal": "T1+"}
-    record.compared("hac.fig9.conversion_not_smallest.t1plus", conversion.sel(last), ">", smaller.sel(last))
-    record.equal("hac.fig9.identity", fig9.sel(component="total"), fetch + replacement + conversion)
+    record.compared("hac.fig9.conversion_not_smallest.t1plus", conversion["T1+"], ">", smaller["T1+"])
+    record.equal("hac.fig9.identity", fig9["total"], fetch + replacement + conversion)
     record.bound("hac.fig9.background_free", replacement, limit=fetch)
     record.trend("hac.fig9.conversion_trend", conversion)
     record.trend("hac.fig9.replacement_ratio_trend", replacement / fetch)
-    record.order("hac.fig9.fetch_t1plus_below_t1", fetch.sel(traversal=["T1+", "T1"]), "traversal")
+    record.order("hac.fig9.fetch_t1plus_below_t1", fetch[["T1+", "T1"]])
 
 
 def _parts(record, fig10, fig11, fetch, overhead):
     """Record Figures 10 and 11: the parts of replacement and of a fetch."""
-    stack, replaced, fetched = (
-        fig10.sel(component="stack_scanning"),
-        fig10.sum("component", skipna=False),
-        fig11.sum("component", skipna=False),
-    )
-    far = fig11.sel(component=["network", "disk"]).sum("component", skipna=False)
-    near = fig11.sel(component=["client", "server"]).sum("component", skipna=False)
+    stack, disk = fig10["stack_scanning"], fig11["disk"]
+    replaced, fetched = (parts.sum(axis="columns", skipna=False) for parts in (fig10, fig11))
+    far, near = fig11["network"] + disk, fig11["client"] + fig11["server"]
     for traversal, id in ID.items():
-        at = {"traversal": traversal}
-        record.order(f"hac.fig10.stack_scanning_small.{id}", fig10.sel(at), "component")
-        percent = {"network and disk, % of the fetch": (100 * far / fetched).sel(at)}
-        record.compared(f"hac.fig11.net_disk_dominate.{id}", far.sel(at), ">", near.sel(at), report=percent)
-        disk = {"disk, share of the fetch": (fig11.sel(component="disk") / fetched).sel(at)}
-        record.order(
-            f"hac.fig11.disk_small.{id}", fig11.sel(at).sel(component=["disk", "network"]), "component", report=disk
-        )
+        record.order(f"hac.fig10.stack_scanning_small.{id}", fig10.loc[traversal])
+        percent = {"network and disk, % of the fetch": (100 * far / fetched)[traversal]}
+        record.compared(f"hac.fig11.net_disk_dominate.{id}", far[traversal], ">", near[traversal], report=percent)
+        share = {"disk, share of the fetch": (disk / fetched)[traversal]}
+        record.order(f"hac.fig11.disk_small.{id}", fig11.loc[traversal, ["disk", "network"]], report=share)
     record.trend("hac.fig10.total_trend", replaced[:3])
-    record.trend("hac.fig10.compaction_trend", fig10.sel(component="compaction")[:3])
-    record.order("hac.fig10.total_exception", replaced.sel(traversal=["T1+", "T1"]), "traversal")
-    record.value("hac.fig10.stack_scanning_share.t1", (100 * stack / replaced).sel(traversal="T1"))
-    record.order("hac.fig10.stack_scanning_highest.t1", stack / replaced, "traversal")
+    record.trend("hac.fig10.compaction_trend", fig10["compaction"][:3])
+    record.order("hac.fig10.total_exception", replaced[["T1+", "T1"]])
+    record.value("hac.fig10.stack_scanning_share.t1", (100 * stack / replaced)["T1"])
+    record.order("hac.fig10.stack_scanning_highest.t1", stack / replaced)
     record.equal("hac.fig11.sum", fetched, fetch)
-    record.value("hac.fig11.disk_share.t1", (100 * fig11.sel(component="disk") / fetched).sel(traversal="T1"))
+    record.value("hac.fig11.disk_share.t1", (100 * disk / fetched)["T1"])
     record.bound("hac.fig9.dominated", 100 * far / (fetch + overhead))
 
 
@@ -151,7 +144,7 @@ def _projections(record, values, fig10, fetch, replacement, conversion):
 
     def over_traversals(case, quantity):
         found = values.xs((case, quantity), level=("case", "quantity"))
-        return found.reindex([traversal for traversal in TRAVERSALS if traversal in found.index]).to_xarray()
+        return found.reindex([traversal for traversal in TRAVERSALS if traversal in found.index])
 
     ratio = 100 * (replacement + conversion) / fetch
     record.compared("hac.proj.slower_network", over_traversals("slower_network", RATIO), "<", ratio)
@@ -159,7 +152,7 @@ def _projections(record, values, fig10, fetch, replacement, conversion):
     record.bound("hac.proj.offset", over_traversals("faster_network_and_offsets", RATIO), limit=ratio)
     cases = values.xs(RATIO, level="quantity")
     cases = cases[cases.index.get_level_values("case") != "fig9_point"]
-    lower = below(cases.to_xarray(), ratio)
+    lower = below(cases.to_xarray(), ratio.to_xarray())
     each = [lower.sel(case=case).sel(traversal=list(cases[case].index)).min(skipna=False) for case in lower.case.values]
     record.compared("hac.proj.most_configurations", xr.concat(each, "case").mean(skipna=False), ">", 0.5)
     record.compared("hac.proj.shared_server", over_traversals("shared_server", "fetch_us"), ">", fetch)
@@ -172,29 +165,29 @@ def _projections(record, values, fig10, fetch, replacement, conversion):
     record.trend("hac.proj.installed_per_page", at_point("installed_objects_per_fetch"))
     record.trend("hac.proj.swizzled_per_page", at_point("swizzled_pointers_per_fetch"))
     record.trend("hac.proj.surviving_fraction", at_point("surviving_fraction_of_page")[:3])
-    whole = at_point("whole_page_evictions_pct").sel(traversal=["T1", "T1+"])
-    record.order("hac.proj.whole_page_evictions", whole, "traversal")
-    record.order("hac.proj.server_hit_lowest", at_point("server_cache_hit_pct"), "traversal")
-    record.value("hac.proj.server_hit.t1", at_point("server_cache_hit_pct").sel(traversal="T1"))
+    whole = at_point("whole_page_evictions_pct")[["T1", "T1+"]]
+    record.order("hac.proj.whole_page_evictions", whole)
+    record.order("hac.proj.server_hit_lowest", at_point("server_cache_hit_pct"))
+    record.value("hac.proj.server_hit.t1", at_point("server_cache_hit_pct")["T1"])
     record.value("hac.proj.real_hit_rate", over_traversals("server_hit_23", "server_cache_hit_pct"))
 
     iterative = values["iterative_traversal", "T1", "stack_scanning_us"]
-    recursive = fig10.sel(traversal="T1", component="stack_scanning")
+    recursive = fig10.at["T1", "stack_scanning"]
     record.compared("hac.proj.stack_other_applications", iterative, "<", recursive)
 
     alpha = ["conversion_over_alpha_pct", "replacement_over_alpha_pct"]
     newer = xr.concat(
-        [over_traversals("pentium_pro", quantity) for quantity in alpha], pd.Index(alpha, name="quantity")
+        [over_traversals("pentium_pro", quantity).to_xarray() for quantity in alpha], pd.Index(alpha, name="quantity")
     )
     record.bound("hac.proj.newer_machines", newer.transpose("traversal", "quantity"))
     disk = over_traversals("server_hit_23", "replacement_over_disk_pct")
     larger = over_traversals("pentium_pro_larger_l2", alpha[1])
-    named = {"traversal": list(NAMED["pentium_pro"])}
-    record.compared("hac.proj.larger_l2", larger.sel(named), "<", newer.sel(named).sel(quantity=alpha[1]))
+    named = list(NAMED["pentium_pro"])
+    record.compared("hac.proj.larger_l2", larger[named], "<", newer.sel(traversal=named, quantity=alpha[1]))
     for traversal in ("T1-", "T1"):
         at, id = {"traversal": traversal}, ID[traversal]
         part = {name: newer.sel(at).sel(quantity=f"{name}_over_alpha_pct") for name in ("conversion", "replacement")}
-        record.value(f"hac.proj.replacement_over_disk.{id}", disk.sel(at), neutral=100)
+        record.value(f"hac.proj.replacement_over_disk.{id}", disk[traversal], neutral=100)
         record.value(f"hac.proj.ppro_conversion.{id}", part["conversion"], neutral=100)
         record.value(f"hac.proj.ppro_replacement.{id}", part["replacement"], neutral=100)
         record.order(f"hac.proj.ppro_order.{id}", part)

@@ -25,23 +25,23 @@ TABLES = {
 
 def claims(record, tables):
     """Record every claim of the ledger whose id begins with ``sarc``."""
-    table2, fig6 = (tables[item].to_xarray().sel(policy=list(POLICIES)) for item in ("table2", "fig6"))
-    for config, loads in LOADS.items():
-        rows = {"config": config, "scaled_iops": list(loads)}
-        _configuration(record, SHORT[config], table2.sel(rows), fig6.sel(rows), UPPER[config])
+    table2, fig6 = (_by_policy(tables[item]) for item in ("table2", "fig6"))
+    for config, short in SHORT.items():
+        _configuration(record, short, table2[config], fig6[config], list(UPPER[config]))
 
-    insensitive, sensitive = (fig6.response_ms.sel(config=config, scaled_iops=list(LOADS[config])) for config in LOADS)
+    insensitive, sensitive = (fig6[config]["response_ms"] for config in LOADS)
     pair = ["lru_top", "lru_bottom"]
-    record.order("sarc.fig6.bottom_beats_top.cs", sensitive.sel(policy=pair), "policy")
-    record.order("sarc.fig6.top_beats_bottom.ci", insensitive.sel(policy=pair)[1:], "policy")
-    worst = below(insensitive[-1].sel(policy=["lru_top", "sarc"]), insensitive[-1].sel(policy="lru_bottom")).min()
-    worst *= below(sensitive[-1].sel(policy=["lru_bottom", "sarc"]), sensitive[-1].sel(policy="lru_top")).min()
+    record.order("sarc.fig6.bottom_beats_top.cs", sensitive[pair])
+    record.order("sarc.fig6.top_beats_bottom.ci", insensitive[pair][1:])
+    low, high = insensitive.iloc[-1], sensitive.iloc[-1]
+    worst = below(low[["lru_top", "sarc"]], low["lru_bottom"]).min()
+    worst *= below(high[["lru_bottom", "sarc"]], high["lru_top"]).min()
     record.holds("sarc.fig6.no_lru_works_in_both", worst)
 
     wins = 0
-    for side, (config, loads) in itertools.product(("read_ms", "write_ms"), LOADS.items()):
-        ms = table2[side].sel(config=config, scaled_iops=list(loads))
-        wins += (1 - below(ms.sel(policy=pair).min("policy", skipna=False), ms.sel(policy="sarc"))).sum(skipna=False)
+    for side, config in itertools.product(("read_ms", "write_ms"), LOADS):
+        ms = table2[config][side]
+        wins += (1 - below(ms[pair].min(axis="columns", skipna=False), ms["sarc"])).sum(skipna=False)
     record.bound("sarc.table2.sarc_vs_better", wins)
 
     for config, short in SHORT.items():
@@ -55,37 +55,44 @@ def claims(record, tables):
     record.no_table("sarc.setup.samples", "sarc.setup.discard", "sarc.setup.self_tuning")
 
 
+def _by_policy(frame):
+    """Return a table by configuration: of each column, the loads of the configuration (rows) and the three policies."""
+    wide = frame.unstack("policy")
+    return {
+        config: {column: wide.loc[config][column].loc[list(loads), list(POLICIES)] for column in frame}
+        for config, loads in LOADS.items()
+    }
+
+
 def _configuration(record, short, table2, fig6, upper):
-    """Record the claims on one configuration; `table2` and `fig6` hold its loads and the three policies."""
-    loads = [int(load) for load in table2.scaled_iops]
-    peak2, peak6 = table2.isel(scaled_iops=-1), fig6.isel(scaled_iops=-1)
-    for side in ("read", "write"):
-        ms, peak = table2[f"{side}_ms"], peak2[f"{side}_ms"]
+    """Record the claims on one configuration, from its part of the tables, see `_by_policy`."""
+    peak = {side: table2[f"{side}_ms"].iloc[-1] for side in ("read", "write")}
+    for side in peak:
+        ms = table2[f"{side}_ms"]
         for policy in POLICIES:
-            record.trend(f"sarc.table2.trend.load.{short}.{policy}.{side}", ms.sel(policy=policy))
-        for load, policy in itertools.product(loads, POLICIES):
-            record.value(f"sarc.table2.{short}.{load}.{policy}.{side}", ms.sel(scaled_iops=load, policy=policy))
-        for load in loads:
-            at = ms.sel(scaled_iops=load)
-            record.order(f"sarc.table2.best.{short}.{load}.{side}", at, "policy")
-            pair = at.sel(policy=["lru_top", "lru_bottom"])
-            record.order(f"sarc.table2.top_vs_bottom.{short}.{load}.{side}", pair, "policy")
+            record.trend(f"sarc.table2.trend.load.{short}.{policy}.{side}", ms[policy])
+        for load, at in ms.iterrows():
+            for policy in POLICIES:
+                record.value(f"sarc.table2.{short}.{int(load)}.{policy}.{side}", at[policy])
+            record.order(f"sarc.table2.best.{short}.{int(load)}.{side}", at)
+            record.order(f"sarc.table2.top_vs_bottom.{short}.{int(load)}.{side}", at[["lru_top", "lru_bottom"]])
         for policy in ("lru_top", "lru_bottom"):
-            shorter = 100 * (1 - peak.sel(policy="sarc") / peak.sel(policy=policy))
+            shorter = 100 * (1 - peak[side]["sarc"] / peak[side][policy])
             record.value(f"sarc.peak.reduction.{short}.{side}.{policy}", shorter, neutral=0)
 
-    response = peak6.response_ms
+    response = fig6["response_ms"].iloc[-1]
     for policy in POLICIES:
-        record.value(f"sarc.peak.overall.{short}.{policy}", response.sel(policy=policy))
+        record.value(f"sarc.peak.overall.{short}.{policy}", response[policy])
     for policy in ("lru_top", "lru_bottom"):
-        ratio = response.sel(policy=policy) / response.sel(policy="sarc")
+        ratio = response[policy] / response["sarc"]
         record.value(f"sarc.peak.overall.ratio.{short}.{policy}", ratio, neutral=1)
-    record.order(f"sarc.peak.overall.order.{short}", response, "policy")
-    record.equal(f"sarc.peak.overall_is_mix.{short}", response, 0.4 * peak2.read_ms + 0.6 * peak2.write_ms)
-    record.order(f"sarc.fig6.power.{short}", peak6.power, "policy")
-    record.order(f"sarc.fig6.sarc_wins.{short}", fig6.response_ms.sel(scaled_iops=list(upper)), "policy")
-    record.order(f"sarc.fig6.fewer_stages.{short}", fig6.stage_rate, "policy")
-    record.rises_with(f"sarc.fig6.write_side_effect.{short}", table2.write_ms, fig6.stage_rate, within="scaled_iops")
+    record.order(f"sarc.peak.overall.order.{short}", response)
+    record.equal(f"sarc.peak.overall_is_mix.{short}", response, 0.4 * peak["read"] + 0.6 * peak["write"])
+    record.order(f"sarc.fig6.power.{short}", fig6["power"].iloc[-1])
+    record.order(f"sarc.fig6.sarc_wins.{short}", fig6["response_ms"].loc[upper])
+    record.order(f"sarc.fig6.fewer_stages.{short}", fig6["stage_rate"])
+    write, stages = (xr.DataArray(part) for part in (table2["write_ms"], fig6["stage_rate"]))
+    record.rises_with(f"sarc.fig6.write_side_effect.{short}", write, stages, within="scaled_iops")
 
 
 def _inside(record, internals):

@@ -10,6 +10,7 @@ import itertools
 from dataclasses import replace
 
 import pandas as pd
+from scipy.special import entr
 
 from misspenalty.errors import ParameterError
 from misspenalty_studies.vlog.runs import COMPONENTS, DF_RESERVE, SYSTEMS, compare_systems, random_updates
@@ -317,9 +318,7 @@ def balance(shares):
     >>> {name: found.round(3).tolist() for name, found in balance(np.array([[0.5, 0.5], [1.0, 0.0]])).items()}
     {'share': [0.5, 1.0], 'variance': [0.0, 0.25], 'entropy': [0.693, 0.0]}
     """
-    from scipy.stats import entropy  # takes long to import; most jobs import this module without needing it
-
-    return {"share": shares.max(axis=1), "variance": shares.var(axis=1), "entropy": entropy(shares, axis=1)}
+    return {"share": shares.max(axis=1), "variance": shares.var(axis=1), "entropy": entr(shares).sum(axis=1)}
 
 
 def host_range(platforms, workload, factors):

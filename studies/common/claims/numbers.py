@@ -33,9 +33,13 @@ def compare(op, a, b, digits_of=0.0):
 def below(low, high):
     """Return 1 where `low` is below `high`, else 0, and NaN where either is missing; numbers that agree to nine digits
     are equal."""
-    low, high = xr.broadcast(*(side if isinstance(side, xr.DataArray) else xr.DataArray(side) for side in (low, high)))
+    sides = (side if isinstance(side, xr.DataArray) else xr.DataArray(side) for side in (low, high))
+    return xr.apply_ufunc(_below, *sides, join="outer")
+
+
+def _below(low, high):
     truth = (low < high) & (abs(low - high) > SLACK * np.maximum(abs(low), abs(high)))
-    return truth.astype(float).where(low.notnull() & high.notnull())
+    return np.where(np.isnan(low) | np.isnan(high), np.nan, truth)
 
 
 def number(value):

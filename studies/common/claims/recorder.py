@@ -50,7 +50,8 @@ class Recorder:
         self._add(claim, amounts.Peak(series(sweep)))
 
     def order(self, claim, members, dim=None, report=None):
-        """Record numbers to be ranked: a dict by member, or an array with its members along `dim`."""
+        """Record numbers to be ranked: a dict or Series by member, a frame with a column per member, or an array with
+        its members along `dim`."""
         if dim is not None:
             members = dict(zip(members[dim].values.tolist(), members.transpose(dim, ...), strict=True))
         self._add(claim, comparisons.Order({m: series(x) for m, x in members.items()}), report)

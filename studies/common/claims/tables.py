@@ -82,9 +82,9 @@ class Table:
             if column not in given:
                 holes.append((list(range(len(table))), [column], f"{name} has no column {column}"))
                 continue
-            for row in np.flatnonzero(table[column].isna().to_numpy()[: len(given)]):
-                place = _words(table.iloc[row][list(self.keys)].to_dict())
-                holes.append(([row], [column], f"{name} has no number in {column} for {place}"))
+            rows = np.flatnonzero(table[column].isna().to_numpy()[: len(given)])
+            for row, keys in zip(rows, table[list(self.keys)].iloc[rows].to_dict("records"), strict=True):
+                holes.append(([row], [column], f"{name} has no number in {column} for {_words(keys)}"))
         for row, keys in enumerate(missing, len(given)):
             holes.append(([row], list(self.values), f"{name} has no row for {_words(keys)}"))
         return table.set_index(list(self.keys)), holes
