@@ -4,25 +4,27 @@
     python tests/fuzz/fuzz.py --target spc disksim --seed 7
 
 A target is a reader with its seeds (`corpus.py`, `targets.py`). Each execution mutates one seed and reads it in a child
-process with bounded memory and time. A reader may raise `InputError` or `ParameterError`. Any other exception, a crash,
-a hang, an accepted result that contradicts itself, a file left behind, or access to other files, programs or the
-network is a failure: its input is copied to build/fuzz, and the exit status is 1.
+process with bounded memory and time, which is forked from one that has imported the readers. A reader may raise
+`InputError` or `ParameterError`. Any other exception, a crash, a hang, an accepted result that contradicts itself, a
+file left behind, or access to other files, programs or the network is a failure: its input is copied to build/fuzz, and
+the exit status is 1.
 """
 
 import argparse
 import concurrent.futures
 import faulthandler
-import json
+import multiprocessing.forkserver
 import os
 import random
 import resource
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
+import threading
 import time
 import traceback
+import unittest.mock
 import zlib
 from pathlib import Path
 
@@ -36,6 +38,7 @@ from misspenalty.io.files import write_csv
 SECONDS = 20  # limit of one execution
 MEMORY = 4 << 30  # bytes of address space of a child
 SMALL, LARGE = 1 << 16, 1 << 28  # maximum bytes of an input, and of a file that a reader writes
+STARTING = threading.Lock()
 SHARED = Path("/dev/shm")  # writing a file there takes a tenth of the time that it takes on a disk
 TOKENS = [bytes([byte]) for byte in b"\0\r\n\t ,;:-*#{}[]RW0~%\\\"'"] + [
     *(b"\r\n", b"&a ", b"\xff\xfe", b"\xc3\x28", b"\xe2\x80\xa8", b"\x1f\x8b", b"source x\n", b"9" * 400, b"a" * 300),
@@ -122,7 +125,7 @@ class Watch:
 
 
 def work(name, executions, seed, first=0):
-    """Run a target in this process and print its counts as JSON. The working folder holds the current input."""
+    """Run a target in this process and return its counts. The working folder holds the current input."""
     faulthandler.enable()
     target = corpus.TARGETS.get(name) or all_targets()[name]  # imported before memory is limited
     if "asan" not in os.environ.get("LD_PRELOAD", ""):  # AddressSanitizer's shadow takes terabytes of addresses
@@ -153,21 +156,46 @@ def work(name, executions, seed, first=0):
             watch.on = False
         assert watch.seen is None, f"a reader may not do this: {watch.seen}"
         assert number % 64 or sorted(os.listdir()) == around, "a file left behind"
-    print(json.dumps(counts))
+    return counts
+
+
+def _child(work, folder, sender, *arguments):
+    """Call `work` in a folder and send its counts; write what it says into the file ``said``."""
+    os.environ["TMPDIR"] = tempfile.tempdir = folder
+    os.chdir(folder)
+    for stream in (1, 2):
+        os.dup2(os.open("said", os.O_WRONLY | os.O_APPEND), stream)
+    try:
+        sender.send(work(*arguments))
+    except BaseException as error:
+        traceback.print_exc()
+        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+        sys.exit(1)
+
+
+def _forked():
+    """Return the context of processes that are forked from one that has imported the targets; start that one."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["fuzz", "targets"])
+    with STARTING, unittest.mock.patch.dict(os.environ, PYTHONPATH=os.pathsep.join(sys.path)):
+        multiprocessing.forkserver.ensure_running()
+    return context
 
 
 def run(name, executions, seed, kept):
     """Return the counts of a target, ``read`` and ``refused``, a list of failures, and wall-clock seconds."""
-    start = time.perf_counter()
+    start, context = time.perf_counter(), _forked()
     counts, failures, first = {"read": 0, "refused": 0}, [], 0
     with tempfile.TemporaryDirectory(prefix="misspenalty-fuzz-", dir=SHARED if SHARED.is_dir() else None) as folder:
         while first < executions and len(failures) < 5:
-            command = [sys.executable, __file__, "--worker", name, str(executions), str(seed), str(first)]
-            environment = os.environ | {"TMPDIR": folder}
             Path(folder, "number").unlink(missing_ok=True)
-            done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
-            if done.returncode == 0:
-                last = json.loads(done.stdout.splitlines()[-1])
+            Path(folder, "said").write_bytes(b"")
+            receiver, sender = context.Pipe(duplex=False)
+            child = context.Process(target=_child, args=(work, folder, sender, name, executions, seed, first))
+            child.start()
+            child.join()
+            if child.exitcode == 0:
+                last = receiver.recv()
                 counts = {key: counts[key] + last[key] for key in counts}
                 break
             noted = Path(folder, "number").read_text().split() if Path(folder, "number").exists() else []
@@ -176,7 +204,8 @@ def run(name, executions, seed, kept):
             place = kept / f"{name}-{seed}-{number}"
             if Path(folder, "input").is_dir():
                 shutil.copytree(Path(folder, "input"), place, dirs_exist_ok=True)
-            said = done.stderr.strip().splitlines() or [f"signal {-done.returncode}"]
+            said = Path(folder, "said").read_text(errors="replace").strip() or f"signal {-child.exitcode}"
+            said = said.splitlines()
             failures.append((place, next((line for line in said if line.startswith("Fatal")), said[-1])))
             counts = {key: counts[key] + count for key, count in zip(counts, before, strict=True)}
             first = number + 1
@@ -220,13 +249,4 @@ def add(path, row):
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["--worker"]:
-        name, executions, seed, first = sys.argv[2:]
-        try:
-            work(name, int(executions), int(seed), int(first))
-        except BaseException as error:
-            traceback.print_exc()
-            print(f"{type(error).__name__}: {error}", file=sys.stderr)
-            sys.exit(1)
-    else:
-        sys.exit(main())
+    sys.exit(main())
