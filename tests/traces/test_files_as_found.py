@@ -35,6 +35,7 @@ VHOST = log(("GET /a HTTP/1.1", "200 5"), host="a.org:80 10.0.0.1") + log(
 )
 CLOUDFRONT = "date time x-edge-location sc-bytes c-ip cs-method cs(Host) cs-uri-stem sc-status cs-uri-query"
 IIS = "date time c-ip cs-method cs-uri-stem cs-uri-query sc-bytes"
+FIO = "what fio prints about its jobs; .*write_iolog"
 MONITOR = '1.5 [0 10.0.0.1:5] "GET" "x"\n1.6 [1 unix:/tmp/s] "get" "x"\n1.7 [0 lua] "SET" "x" "1" "EX" "60"\n'
 MONITOR += '1.7 [0 [::1]:5] "GET" "x"\n'
 FTRACE = "  app-50 [001] ..... 1.5: block_rq_issue: 8,0 R 4096 () 2048 + 8 none,0,0 [app]\n"
@@ -340,6 +341,17 @@ def test_read_right(opened, content, options, format, ids, writes, times, sizes)
             "use biosnoop of bcc",
         ),
         ('1234  1000.000001 openat(AT_FDCWD, "/a", O_RDONLY) = 3\n', "strace.*misspenalty record files"),
+        ('execve("/bin/ls", ["ls"], 0x7ffd /* 20 vars */) = 0\nbrk(NULL) = 0x55\n', "what strace prints; name"),
+        ('7.5 execve("/bin/ls", ["ls"], 0x7ffd /* 20 vars */) = 0 <0.000385>\n', "what strace prints; name"),
+        (
+            "% time     seconds  usecs/call     calls    errors syscall\n 50.00 0.1 1 9   read\n",
+            "strace -c prints; name",
+        ),
+        ('{"fio version" : "fio-3.33",\n "timestamp" : 1,\n "jobs" : [{"jobname" : "a"}]}\n', FIO),
+        ("3;fio-3.33;a;0;0;" + "0;" * 124 + "0.000000%\n", FIO),
+        ("2;a;0;0;" + "0;" * 90 + "0.000000%\n", FIO),
+        ("a: (g=0): rw=randread, bs=(R) 4096B-4096B, ioengine=psync, iodepth=1\nfio-3.33\n", FIO),
+        ("note: both iodepth >= 1 and synchronous I/O engine are selected\na: (g=0): rw=read, bs=4K-4K/4K-4K\n", FIO),
         ('1.5 [0 1.2.3.4:5] "MGET" "x" "y"\n', "operation 'MGET'.*--operations MGET=read"),
         ('1.5 [0 1.2.3.4:5] "XREADGROUP" "GROUP" "g" "c" "STREAMS" "x" ">"\n', "operation 'XREADGROUP'.*--operations"),
         (log(("GET /a HTTP/1.1", "2326 200"), ("GET /a HTTP/1.1", "- 304")), "line 1"),

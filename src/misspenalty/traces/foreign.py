@@ -53,6 +53,7 @@ POINTERS = (  # what a clone has in place of a large file
 )
 SUMMARY = "totals over time list no requests; record the requests: misspenalty record block, or blktrace"
 CALLS = "name the file and the place of each request: misspenalty record files records both"
+JOBS = "totals list no requests; let fio write them (write_iolog=FILE), and name that file"
 LENGTHS = "nothing says which prompts share a prefix; a trace with hash_ids does (format mooncake)"
 TEXTS = (
     (r"\A\s*<(?i:!doctype|html|\?xml)", "a web page, perhaps of an error", "download the file again"),
@@ -64,8 +65,12 @@ TEXTS = (
     (r"^\s*r\s+b\s+swpd", "what vmstat prints", SUMMARY),
     (r"\A\s*(Process Name|Kbytes)\s*[=:]", "a histogram of request sizes", SUMMARY),
     (r"^TIME\(ms\)\s+DISK\s+COMM", "what biosnoop.bt prints, without addresses", "use biosnoop of bcc"),
-    (r"\A(\[pid +\d+\] |\d+ +)?([\d.:]+ )?(read|write|pread64|pwrite64|openat|open|lseek)\(.*\) += ",
+    (r"\A% time +seconds", "the summary that strace -c prints", CALLS),
+    (r"\A(\[pid +\d+\] |\d+ +)?([\d.:]+ )?(execve|read|write|pread64|pwrite64|openat|open|lseek)\(.*\) += ",
      "what strace prints", CALLS),
+    (r'\A\s*\{\s*"fio version"', "what fio prints about its jobs", JOBS),
+    (r"\A[2-5];([^;\n]*;){50}", "what fio prints about its jobs", JOBS),
+    (r"^\S.*: \(g=\d+\): rw=", "what fio prints about its jobs", JOBS),
     (r"\A(?i:timestamp,(session id,elapsed time,)?(model,request tokens|contexttokens))",
      "a table of lengths of prompts", LENGTHS),
 )  # fmt: skip
