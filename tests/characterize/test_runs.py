@@ -162,6 +162,14 @@ def test_a_page_of_writes_has_no_hit_ratio(tmp_path):
     assert not figures.penalty(made["penalty"]).legends and figures.curves(made["curves"]).legends
 
 
+def test_a_page_says_that_objects_are_packed_because_each_has_a_size_of_its_own(made, tmp_path):
+    made["profile"].to_csv(tmp_path / "profile.csv", index=False)
+    facts, times = page.read_profile(tmp_path / "profile.csv"), made["penalty"].assign(layout="packed")
+    assert "Blocks are packed on the drive" in page.contents(facts, made["best"], times)["note"]
+    note = page.contents(facts, made["best"].assign(cache_blocks=np.nan), times)["note"]
+    assert "Objects are packed on the drive in order of address, each with room" in note and "beyond" not in note
+
+
 def test_a_data_set_has_the_columns_of_every_trace(tmp_path):
     untimed = pd.DataFrame({"window": [0, 1], "fastest": np.nan})
     timed = pd.DataFrame({"window": [0, 1], "fastest": "arc", "start_s": [0, 0.5]})

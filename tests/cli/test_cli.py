@@ -259,7 +259,8 @@ def test_info_of_objects_tells_their_sizes(capsys, tmp_path):
     assert row["mb_per_s"] == pytest.approx(13_000 / 2**20 / 4)
     text = run(capsys, "trace", "info", str(path))[1]
     assert "3 objects, 11.7 KB" in text and "of 3.91 KB on average, half up to 2.93 KB, the largest 7.81 KB" in text
-    assert "half within 2 objects," in text and "blocks of 4096" not in text
+    assert "half within 2 objects," in text and "66.67% of the objects are used once" in text
+    assert "to the object after the previous one" in text and "block" not in text.partition("read as")[0]
 
 
 def test_a_name_that_is_not_utf8_is_shown_by_its_bytes(capsys, tmp_path):

@@ -83,12 +83,14 @@ def contents(facts, best, times):
         f"Response times on the device {facts['device']}; {arrival(facts['load'], times['load'].iloc[0])}."
         " Of the gap: the share of the way from LRU to OPT. (+n): n further policies have as many hits."
     )
-    if best["cache_blocks"].isna().all():
+    in_bytes = best["cache_blocks"].isna().all()
+    if in_bytes:
         note += " Cache sizes are in bytes, hit ratios are of requests. OPT: a bound that no cache can exceed."
     if best["hit_ratio"].isna().all():
         note += " No policy has hits, as all references after the warm-up are writes, and only reads are counted."
     if times["layout"].iloc[0] == "packed":
-        note += " Blocks are packed on the drive in order of address, as their addresses lie beyond its end."
+        why = "each with room for its largest size" if in_bytes else "as their addresses lie beyond its end"
+        note += f" {'Objects' if in_bytes else 'Blocks'} are packed on the drive in order of address, {why}."
     queued = times["queue_us"] > OVERLOADED * (times["mean_us"] - times["queue_us"])
     if (queued & (times["load"] == "open")).any():  # in a closed loop, many clients always queue
         note += (

@@ -115,6 +115,7 @@ def describe(found: dict[str, Any]) -> str:
     reuse distance  half within 3 blocks (12 KB), 90 % within 3 blocks (12 KB), 99 % within 3 blocks (12 KB)
     """
     block = found["block_bytes"]
+    what = "block" if found["object_bytes_max"] is None else "object"
     lines = {
         "trace": f"{found['name']} ({found['format']})",
         "references": f"{found['references']:,}, {found['read_share']:.2%} reads",
@@ -139,9 +140,9 @@ def describe(found: dict[str, Any]) -> str:
             rates.insert(0, f"{found['requests_per_s']:,.1f} requests per s")
         seconds = found["seconds"]
         lines["rate"] = f"{', '.join(rates)}, over {seconds:{',.1f' if seconds >= 1 else '.3g'}} s"
-    lines["sequential"] = f"{found['sequential_share']:.2%} of the references, to the block after the previous one"
+    lines["sequential"] = f"{found['sequential_share']:.2%} of the references, to the {what} after the previous one"
     lines["reuse"] = (
-        f"{found['reused_share']:.2%} of the references; {found['used_once_share']:.2%} of the blocks are used once"
+        f"{found['reused_share']:.2%} of the references; {found['used_once_share']:.2%} of the {what}s are used once"
     )
     if found["reuse_distance_p50"] is not None:
         reach = {
@@ -149,9 +150,8 @@ def describe(found: dict[str, Any]) -> str:
             "90 %": found["reuse_distance_p90"],
             "99 %": found["reuse_distance_p99"],
         }
-        what = "objects" if found["object_bytes_max"] is not None else "blocks"
         lines["reuse distance"] = ", ".join(
-            f"{share} within {d:,} {what}" + (f" ({format_bytes(d * block)})" if what == "blocks" else "")
+            f"{share} within {d:,} {what}s" + (f" ({format_bytes(d * block)})" if what == "block" else "")
             for share, d in reach.items()
         )
     return "\n".join(f"{name:14}  {line}" for name, line in lines.items())
