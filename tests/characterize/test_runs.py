@@ -159,7 +159,9 @@ def test_a_page_of_writes_has_no_hit_ratio(tmp_path):
     content = page.contents(facts, best, made["penalty"])
     assert [row[2:] for row in content["best"]["rows"]] == [[""] * 7] * len(best)
     assert "only reads are counted" in content["note"]
-    assert not figures.penalty(made["penalty"]).legends and figures.curves(made["curves"]).legends
+    for axes in (figures.curves(made["curves"]).axes[0], figures.penalty(made["penalty"]).axes[0]):
+        assert [text.get_text() for text in axes.texts] == [figures.UNCOUNTED]
+        assert axes.has_data() is False and not [*axes.get_xticks(), *axes.get_yticks()]
 
 
 def test_a_page_says_that_objects_are_packed_because_each_has_a_size_of_its_own(made, tmp_path):

@@ -21,6 +21,7 @@ from misspenalty.traces.trace import format_bytes
 
 SHOWN = 5  # how many of the best online policies are drawn in colour; LRU and the offline policies always are
 LABELS = 4  # maximum number of sizes that are labelled under bars
+UNCOUNTED = "only reads are counted,\nand there are none"
 BLUE, ORANGE, GREEN = "#004c8c", "#e8702a", "#009e73"
 COMPONENTS = {  # column of the penalty table: name, colour
     "hit_us": ("cache", PALE),
@@ -104,8 +105,7 @@ def _octaves(axis, table, column, title, absent, label="Up to", *, block_bytes=1
     axis.set_title(title)
     total = table[column].sum()
     if not total:
-        axis.text(0.5, 0.5, absent, ha="center", va="center", color=GREY, transform=axis.transAxes)
-        axis.set(xticks=[], yticks=[])
+        _say(axis, absent)
         return
     table = table[table[column].cumsum() > 0]  # begin at the smallest value that occurs
     place = np.arange(len(table))
@@ -115,6 +115,12 @@ def _octaves(axis, table, column, title, absent, label="Up to", *, block_bytes=1
     axis.set_xticks(place[::step], [f"{size:,}" if unit else format_bytes(size * block_bytes) for size in sizes])
     axis.set(ylabel=f"% of the {column}", xlabel=f"{label} ({unit})" if unit else label)
     axis.set_xlim(-0.6, max(len(table), LABELS) - 0.4)  # limits the width of bars if there are only a few
+
+
+def _say(axis, absent):
+    """Write why a panel shows nothing, and draw no ticks."""
+    axis.text(0.5, 0.5, absent, ha="center", va="center", color=GREY, transform=axis.transAxes)
+    axis.set(xticks=[], yticks=[])
 
 
 def _working_set(axis, table):
@@ -157,6 +163,10 @@ def curves(table):
     Figure
     """
     figure, axes = new_panels(COLUMN, 0.9 * COLUMN)
+    axes.set(xlabel="Cache size", ylabel="Hit ratio (%)", title="Hit ratios")
+    if table["hit_ratio"].isna().all():
+        _say(axes, UNCOUNTED)
+        return figure
     mean = table[~table["offline"]].groupby("policy")["hit_ratio"].mean().sort_values(ascending=False)
     shown = {*table["policy"][table["offline"]], *BOUNDS, "lru", *mean.index[:SHOWN]}
     looks = policy_lines(shown)
@@ -168,7 +178,7 @@ def curves(table):
     axes.xaxis.set_major_locator(LogLocator(base=2, numticks=6))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(FuncFormatter(lambda size, _: format_bytes(size)))
-    axes.set(xlabel="Cache size", ylabel="Hit ratio (%)", title="Hit ratios", ylim=(0, None))
+    axes.set_ylim(0, None)
     if set(table["policy"]) - shown:
         axes.plot([], [], color="#cccccc", linewidth=0.7, label="others")
     figure.legend(loc="outside lower center", ncols=3)
@@ -189,6 +199,11 @@ def penalty(table):
     Figure
     """
     figure, axes = new_panels(COLUMN, 0.9 * COLUMN)
+    device = table["device"].iloc[0]
+    axes.set_title(f"Response times, device {device}")
+    if table["mean_us"].isna().all():
+        _say(axes, UNCOUNTED)
+        return figure
     bars, place = [], []
     for number, (_, group) in enumerate(table.groupby("cache_bytes", sort=True)):
         mean = group[group["policy"] != "opt"].sort_values(["mean_us", "policy"])
@@ -197,7 +212,6 @@ def penalty(table):
         bars += [(group["cache_share"].iloc[0], group[group["policy"] == policy].iloc[0]) for policy in chosen]
     top = max(row["mean_us"] for _, row in bars)
     scale, unit = next((s, u) for s, u in ((1e6, "s"), (1e3, "ms"), (1, "µs")) if top >= s or s == 1)
-    device = bars[0][1]["device"]
     names = COMPONENTS | ({"overhead_us": ("fixed time", COMPONENTS["overhead_us"][1])} if is_time(device) else {})
     start = np.zeros(len(bars))
     for column, (name, colour) in names.items():
@@ -209,7 +223,7 @@ def penalty(table):
     axes.invert_yaxis()
     axes.grid(visible=False, axis="y")
     axes.grid(visible=True, axis="x")
-    axes.set(xlabel=f"Mean response time ({unit})", title=f"Response times, device {device}", xlim=(0, None))
-    if axes.patches:  # there are no bars if no request counts
+    axes.set(xlabel=f"Mean response time ({unit})", xlim=(0, None))
+    if axes.patches:  # there are no bars if all requests hit, and hits take no time
         figure.legend(loc="outside lower center", ncols=4)
     return figure
