@@ -225,6 +225,20 @@ def like(tmp_path, base, **changes):
     return disks.load(path)
 
 
+@pytest.mark.parametrize("kind", ["ssd", ["disk"], None])
+def test_a_kind_is_disk_or_flash(kind):
+    data = disks.load("hp97560").data | {"kind": kind}
+    with pytest.raises(InputError, match=r"kind is ('ssd'|\['disk'\]|missing); expected disk or flash"):
+        description.check(data)
+
+
+@pytest.mark.parametrize("kind", ["disk", "ssd"])
+def test_a_drive_is_of_the_kind_of_the_one_that_it_is_like(tmp_path, kind):
+    with pytest.raises(InputError, match=f"kind is '{kind}', but dc_p3700, which it is like, is of kind flash"):
+        like(tmp_path, "dc_p3700", kind=kind)
+    assert like(tmp_path, "dc_p3700", kind="flash").name == "mine"
+
+
 @pytest.mark.parametrize("base, key", [("hp97560", "mechanics.rmp"), ("hp97560", "name.x"), ("dc_p3700", "mechanics")])
 def test_a_source_of_a_value_that_the_drive_cannot_have_is_refused(tmp_path, base, key):
     own = {"status": "stated", "source": "a data sheet"}

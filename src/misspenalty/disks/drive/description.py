@@ -285,8 +285,12 @@ def _read(path, above=()):
             said = "this drive itself" if base == path else "like this drive"
             raise InputError(f"like: {data['like']!r} is {said}", path=path, expected="another drive")
         own = {"name": re.sub("[^a-z0-9_]+", "_", path.stem.lower())}  # with the other's name, tables would mix them up
+        like = _read(base, (*above, path)).data
+        if data.get("kind", like["kind"]) != like["kind"]:
+            said = f"kind is {data['kind']!r}, but {data['like']}, which it is like, is of kind {like['kind']}"
+            raise InputError(said, path=path, expected="a drive of the same kind")
         del data["like"]
-        data = _merged(_read(base, (*above, path)).data, own | data)
+        data = _merged(like, own | data)
     data = check(data, path)
     _check_sources(own_sources or (), data, path)
     return KINDS[data["kind"]](data, path)
@@ -333,8 +337,10 @@ def _merged(base, changes):
 
 def check(data, path=None):
     """Check a description against its kind's schema, and return it with defaults filled in, or raise InputError."""
-    kind = data.get("kind") if isinstance(data, dict) else None
-    kind = kind if isinstance(kind, str) and kind in SCHEMAS else "disk"
+    kind = data.get("kind") if isinstance(data, dict) else "disk"
+    if kind not in tuple(SCHEMAS):  # a kind that is a list has no place in a dict
+        given = "missing" if kind is None else repr(kind)
+        raise InputError(f"kind is {given}", path=path, expected=" or ".join(SCHEMAS))
     worst = worst_error(data, _schema(kind))
     if worst is not None:
         place = ".".join(map(str, worst.absolute_path)) or "the description"
