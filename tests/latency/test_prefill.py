@@ -112,3 +112,6 @@ def test_impossible_requests(capsys, options, message):
 def test_a_place_is_known():
     with pytest.raises(ParameterError, match="'0 GB/s' is not a place"):
         bandwidth("0 GB/s")
+    assert bandwidth("10GB/s") == bandwidth("10 gb/s") == 10
+    with pytest.raises(ParameterError, match=r"'10Gb/s' is in bits; write it in bytes, 1\.25GB/s"):
+        bandwidth("10Gb/s")

@@ -83,7 +83,7 @@ def bandwidth(place: str) -> float:
     Raises
     ------
     ParameterError
-        The place is unknown, or the bandwidth is not above 0.
+        The place is unknown, or the bandwidth is not above 0 or in bits (``Gb/s``).
 
     Examples
     --------
@@ -93,6 +93,8 @@ def bandwidth(place: str) -> float:
     name = place.strip().lower() if isinstance(place, str) else ""
     if match := re.fullmatch(r"(\d{1,12}(?:\.\d{1,12})?)\s*gb/s", name):
         name, gb_s = "", float(match[1])
+        if "Gb" in place:
+            raise ParameterError(f"{place!r} is in bits; write it in bytes, {gb_s / 8:g}GB/s")
         if gb_s > 0:
             return gb_s
     if name not in PLACES:
