@@ -342,7 +342,7 @@ def test_what_the_model_cannot_express_is_refused(made, key, value, only):
     ],
 )
 def test_mechanics_that_the_model_cannot_express_are_refused(made, key, value, only):
-    with pytest.raises(InputError, match=re.escape(f"{key} = {value}; expected {only}")):
+    with pytest.raises(InputError, match=re.escape(f"made.model: {key} = {value}; expected {only}")):
         importer.from_disksim(made(model=MODEL.replace("Rotation", f"{key} = {value}, Rotation")))
     importer.from_disksim(made(model=MODEL.replace("Rotation", f"{key} = {only}, Rotation")))
 

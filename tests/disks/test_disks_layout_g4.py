@@ -97,7 +97,7 @@ def test_a_broken_seek_curve_is_refused(made, seek, said):
 
 
 def test_no_tracks_at_all():
-    layout = Block("dm_layout_g4")
+    layout = Block("dm_layout_g4", None, "mine.layout")
     layout["IDX"] = [[0, 0, 0.0, 8, 1, 0.5, 8, 1, "IDX", 0]]
     with pytest.raises(InputError, match="no tracks"):
         layout_g4.geometry(layout, 1, 1, "x")

@@ -120,7 +120,7 @@ def from_disksim(path, name=None, bus=None, literal=False):
             for section in ("geometry", "mechanics", "overheads", "bus", "cache")
         },
         "geometry": _geometry(model),
-        "mechanics": _mechanics(model.part("Mechanical Model"), path),
+        "mechanics": _mechanics(model.part("Mechanical Model")),
         "overheads": _overheads(disk),
         "bus": {
             "read_block_ms": max(read_block, own),
@@ -191,7 +191,7 @@ class _Part:
     def __init__(self, block, path):
         if not isinstance(block, diskmodel.Block):
             raise InputError(f"{block!r}; expected a block here", path=path)
-        self.block, self.path = block, path
+        self.block, self.path = block, block.path  # a sourced block is in another file
 
     def part(self, key):
         return _Part(self.get(key), self.path)
@@ -252,15 +252,15 @@ def _geometry(model):
     layout = model.part("Layout Model")
     if layout.block.type == "dm_layout_g4":
         heads, cylinders = model.whole("Number of data surfaces"), model.whole("Number of cylinders")
-        return layout_g4.geometry(layout.block, heads, cylinders, model.path)
+        return layout_g4.geometry(layout.block, heads, cylinders, layout.path)
     if layout.block.type != "dm_layout_g1":
-        raise InputError(f"layout {layout.block.type}", path=model.path, expected="dm_layout_g1 or dm_layout_g4")
+        raise InputError(f"layout {layout.block.type}", path=layout.path, expected="dm_layout_g1 or dm_layout_g4")
     mapping, scheme = layout.whole("LBN-to-PBN mapping scheme"), layout.whole("Sparing scheme used")
     if not 0 <= mapping < len(MAPPINGS) or not 0 <= scheme < len(SCHEMES):
-        raise InputError(f"mapping {mapping}, sparing {scheme}", path=model.path, expected="0 to 2, 0 to 10")
-    zones = [_zone(_Part(zone, model.path)) for zone in layout.list("Zones")]
+        raise InputError(f"mapping {mapping}, sparing {scheme}", path=layout.path, expected="0 to 2, 0 to 10")
+    zones = [_zone(_Part(zone, layout.path)) for zone in layout.list("Zones")]
     if not zones:
-        raise InputError("no zones", path=model.path, expected="one dm_layout_g1_zone or more")
+        raise InputError("no zones", path=layout.path, expected="one dm_layout_g1_zone or more")
     return {
         "sector_bytes": 512,
         "heads": model.whole("Number of data surfaces"),
@@ -296,35 +296,35 @@ def _short(number):
     return int(number) if number == int(number) else number
 
 
-def _mechanics(part, path):
+def _mechanics(part):
     if part.block.type != "dm_mech_g1":
-        raise InputError(f"mechanics {part.block.type}", path=path, expected="dm_mech_g1")
+        raise InputError(f"mechanics {part.block.type}", path=part.path, expected="dm_mech_g1")
     for key, value in ASSUMED_OF_MECHANICS.items():
         if part.get(key, value) != value:
-            raise InputError(f"{key} = {part.get(key)}", path=path, expected=f"{value}")
+            raise InputError(f"{key} = {part.get(key)}", path=part.path, expected=f"{value}")
     return {
         "rpm": part.whole("Rotation speed (in rpms)"),
-        "seek": _seek(part, path),
+        "seek": _seek(part),
         "head_switch_ms": part.number("Head switch time"),
         "write_settle_ms": part.number("Add. write settling delay"),
     }
 
 
-def _seek(part, path):
+def _seek(part):
     kind = part.get("Seek type")
     if kind == "extracted":
-        return {"table_ms": seek_file(path.parent / Path(str(part.get("Full seek curve"))).name)}
+        return {"table_ms": seek_file(part.path.parent / Path(str(part.get("Full seek curve"))).name)}
     if kind in ("hpl", "hplplus10"):
         values = part.list("HPL seek equation values")
         if len(values) != 6 or not all(isinstance(value, int | float) for value in values):
-            raise InputError("HPL seek equation values are malformed", path=path, expected="six numbers")
+            raise InputError("HPL seek equation values are malformed", path=part.path, expected="six numbers")
         long_from, short, root, long, line, one = values
         first = part.list("First ten seek times") if kind == "hplplus10" else [one] if one != -1 else []
         if kind == "hplplus10" and (len(first) != 10 or not all(isinstance(ms, int | float) for ms in first)):
-            raise InputError("First ten seek times are malformed", path=path, expected="ten numbers")
+            raise InputError("First ten seek times are malformed", path=part.path, expected="ten numbers")
         seek = {"short_ms": short, "short_sqrt_ms": root, "long_from": math.ceil(long_from), "long_ms": long}
         return seek | {"long_cylinder_ms": line} | ({"first_ms": first} if first else {})
-    raise InputError(f"seek type {kind!r}", path=path, expected="extracted, hpl or hplplus10")
+    raise InputError(f"seek type {kind!r}", path=part.path, expected="extracted, hpl or hplplus10")
 
 
 def seek_file(path):

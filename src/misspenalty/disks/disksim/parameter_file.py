@@ -21,11 +21,11 @@ RANGE = re.compile(r"(.*?)(\d{1,9}) ?\.\. ?\1(\d{1,9})")
 
 
 class Block(dict):
-    """A block's parameters by name; `type` and `name` are the words before its brace."""
+    """A block's parameters by name; `type` and `name` are the words before its brace, `path` is the file it is in."""
 
-    def __init__(self, type_, name=None):
+    def __init__(self, type_, name, path):
         super().__init__()
-        self.type, self.name = type_, name
+        self.type, self.name, self.path = type_, name, path
 
 
 def read(path, _depth=0, _opened=None):
@@ -111,7 +111,7 @@ class _Parser:
 
     def block(self, words):
         kind, _, name = words.partition(" ")
-        made = Block(kind, name.strip() or None)
+        made = Block(kind, name.strip() or None, self.path)
         made.update(self.items("{", self.parameter, "}"))
         return made
 
