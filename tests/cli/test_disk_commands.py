@@ -81,6 +81,12 @@ def test_values_that_are_not_from_disksim_cannot_be_read_as_disksim_does(capsys,
     assert run(capsys, "replay", "cheetah9lp", requests, "--literal")[0] == 0
 
 
+def test_a_screen_shows_ten_digits_and_json_all(capsys, requests):
+    mean = json.loads(run(capsys, "replay", "cheetah9lp", requests, "--json")[1])["mean_simulated_ms"]
+    assert len(repr(mean)) > 12
+    assert f"mean_simulated_ms  {mean:.10g}\n" in run(capsys, "replay", "cheetah9lp", requests)[1]
+
+
 def test_replay_of_the_drives_own_times_has_no_demerit(capsys, tmp_path):
     drive, now, lines = disks.load("ibm18es").drive(), 0, []
     for lbn in (0, 7_000_000, 7_000_016, 123_456):
@@ -137,7 +143,8 @@ def test_requests_that_cannot_be_played_are_refused(capsys, tmp_path):
     path = tmp_path / "x.txt"
     for text in ("", "# nothing\n", "R x 2684016 1 5 0\n", "R x 0 8 5 9e14\n" * 2000):
         path.write_text(text)
-        assert run(capsys, "replay", "hp97560", str(path))[0] == 2
+        status, out, err = run(capsys, "replay", "hp97560", str(path))
+        assert status == 2 and not out and err.startswith(f"misspenalty: {path}: ")
     assert run(capsys, "replay", "hp97560", str(tmp_path / "missing"))[0] == 2
     assert run(capsys, "replay", "hp97560", str(tmp_path))[0] == 2
     assert run(capsys, "info", "no_such_drive")[0] == 2
@@ -152,7 +159,7 @@ def test_descriptions_that_are_wrong_are_refused(capsys, tmp_path, text):
     path.write_text(text)
     status, _, err = run(capsys, "info", str(path))
     assert status == 2 and "Traceback" not in err
-    assert not text.startswith("like") or "is not an installed drive" in err
+    assert not text.startswith("like") or "is not an installed drive; 'misspenalty disk list' lists them" in err
 
 
 @pytest.mark.parametrize(

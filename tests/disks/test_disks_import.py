@@ -388,6 +388,14 @@ def test_an_error_names_the_line_of_the_wrong_word(tmp_path, text, line, found):
         parameter_file.read(path)
 
 
+def test_a_file_that_is_not_from_disksim_is_told_what_it_should_hold(tmp_path):
+    (path := tmp_path / "mine.yaml").write_text("name: mine\nkind: disk\n")
+    with pytest.raises(
+        InputError, match=r"mine\.yaml, line 1: unexpected 'name: mine.*'; expected a block of DiskSim's"
+    ):
+        parameter_file.read(path)
+
+
 def test_a_parameter_file_may_begin_with_a_byte_order_mark(tmp_path):
     (path := tmp_path / "mine.parv").write_bytes(b"\xef\xbb\xbfa b {\r\n c = 1\r\n}")
     assert [(block.type, block.name, dict(block)) for block in parameter_file.read(path)[0]] == [("a", "b", {"c": 1})]

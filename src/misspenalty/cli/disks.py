@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from misspenalty.cli.arguments import add_command, input_file, refuse_existing, refuse_input, whole_number
-from misspenalty.errors import ParameterError
+from misspenalty.errors import InputError, ParameterError
 from misspenalty.io.files import write_csv
 from misspenalty.io.later import pd
 
@@ -180,7 +180,11 @@ def _replay(options):
                 f"--literal: no value of {kind.name} was imported from DiskSim; leave out --literal, or name a drive"
                 " made by 'misspenalty disk import'"
             )
-    outcome = disk_replay.replay(kind, disk_replay.read_requests(options.requests))
+    requests = disk_replay.read_requests(options.requests)
+    try:
+        outcome = disk_replay.replay(kind, requests)
+    except ParameterError as error:  # about the requests, which do not know their file
+        raise InputError(str(error), path=options.requests) from error
     if options.records:
         write_csv(pd.DataFrame(outcome.records).drop(columns=["tag", "unused"]), options.records)
     return outcome.row()

@@ -39,6 +39,11 @@ def _cell(value):
     return json.dumps(value) if isinstance(value, dict | list | tuple) else encodable(value)
 
 
+def _fact(value):
+    """Return a value as text for the screen: ``-`` for None, and numbers with at most ten significant digits."""
+    return "-" if value is None else f"{value:.10g}" if isinstance(value, float) else value
+
+
 def say(text, end="\n"):
     """Print a notice or an error on standard error; it is lost if standard error is closed or its disk is full.
 
@@ -77,6 +82,6 @@ def show(result, options):
         frame.to_csv(sys.stdout, index=False, lineterminator="\n")
     elif isinstance(result, dict):
         width = max(map(len, result))
-        print("\n".join(f"{key:{width}}  {'-' if value is None else value}" for key, value in result.items()))
+        print("\n".join(f"{key:{width}}  {_fact(value)}" for key, value in result.items()))
     else:
         print(encodable(render(frame, options.wide)))

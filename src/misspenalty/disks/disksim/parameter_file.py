@@ -92,7 +92,7 @@ class _Parser:
                 self.next()
                 self.value()
             else:
-                self.fail(f"{word!r}")
+                self.fail(f"{word!r}", "a block of DiskSim's parameters, such as disksim_disk NAME { … }")
         return blocks, instances, topology
 
     def instances(self, name):

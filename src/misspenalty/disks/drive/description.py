@@ -279,7 +279,11 @@ def _read(path, above=()):
     own_sources = data.get("sources") if isinstance(data, dict) else None
     if isinstance(data, dict) and "like" in data:
         if not isinstance(data["like"], str) or data["like"] not in names():
-            raise InputError(f"like: {data['like']!r} is not an installed drive", path=path)
+            raise InputError(
+                f"like: {data['like']!r} is not an installed drive",
+                path=path,
+                remedy="'misspenalty disk list' lists them",
+            )
         base = _file(data["like"])
         if base in (*above, path):
             said = "this drive itself" if base == path else "like this drive"
