@@ -43,7 +43,10 @@ const actions = {
     const content = await file.arrayBuffer().catch((error) => {
       throw new Error(`${file.name}: cannot be read, as a folder or a very large file cannot be (${error.message})`);
     });
-    return run("open_file", { name, path: await placed(file.name, new Uint8Array(content)), form, block_size });
+    const path = await placed(file.name, new Uint8Array(content));
+    return run("open_file", { name, path, form, block_size }).catch((error) => {
+      throw new Error(error.message.replaceAll(path, file.name));
+    });
   },
   async drive({ name, path }) {
     if (drives.has(name)) return;
