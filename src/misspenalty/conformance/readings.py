@@ -106,7 +106,7 @@ class AuthorsLIRS(LIRS):
 class AlgorithmS3FIFO(S3FIFO):
     """S3-FIFO exactly as in algorithm 1.
 
-    A miss evicts before it searches G, and a block that moves from S to a full M evicts another from M at once.
+    A miss evicts before it searches G; a block of S that enters a full M makes M evict at once, be it the same block.
     """
 
     def access(self, block):
@@ -123,10 +123,10 @@ class AlgorithmS3FIFO(S3FIFO):
         return False
 
     def _promote(self, block):
-        """Move a block from S to M; if M is full, evict a block from it first."""
-        if len(self.main) >= self.capacity - self.share and self.main:
-            self._evict_main()
+        """Move a block from S to M; if M was full, evict a block from it."""
         super()._promote(block)
+        if len(self.main) > self.capacity - self.share:
+            self._evict_main()
 
 
 def with_exact_counts(policy):
@@ -366,7 +366,7 @@ OPEN = {  # further readings by policy; the first reading is the registered defi
         ),
         DefinedReading(
             "algorithm 1",
-            "This is algorithm 1 to the letter: a miss evicts before it looks in G; a full M evicts for a block of S.",
+            "Algorithm 1 to the letter: a miss evicts, then looks in G; a full M takes a block of S, then evicts.",
             AlgorithmS3FIFO,
         ),
     ],
