@@ -17,7 +17,7 @@ from misspenalty.traces.trace import format_bytes
 
 TEMPLATE = Path(__file__).with_name("page.typ")
 OVERLOADED = 10  # an open loop overloads a device if queueing takes over this many times all other components
-HEAD = ["Cache", "Footprint", "Most hits", "Hit ratio", "LRU", "OPT", "Of the gap", "Fastest", "Mean"]
+HEAD = ["Cache", "Footprint", "Most hits", "Hit ratio", "LRU", "OPT", "Gap closed", "Fastest", "Mean"]
 
 
 def draw(folder, output):
@@ -81,7 +81,7 @@ def contents(facts, best, times):
     ]
     note = (
         f"Response times on the device {facts['device']}; {arrival(facts['load'], times['load'].iloc[0])}."
-        " Of the gap: the share of the way from LRU to OPT. (+n): n further policies have as many hits."
+        " Gap closed: the share of the gap from LRU to OPT. (+n): n further policies have as many hits."
     )
     in_bytes = best["cache_blocks"].isna().all()
     if in_bytes:

@@ -84,7 +84,7 @@ def _guarded(arguments: Sequence[str]) -> int:
         return 0
     except OSError as error:
         drop(sys.stdout)
-        path = error.filename2 or error.filename or "the output"  # of two paths, the second is written
+        path = error.filename2 or error.filename or "the output"  # a rename names its target second
         return _refused(f"{path}: cannot be written ({error.strerror or error})")
 
 

@@ -1,4 +1,4 @@
-"""Find the unit of times: as it is stated, or as the first time suggests."""
+"""Find the unit of a trace's times, which is stated or guessed from the first time."""
 
 import re
 

@@ -51,7 +51,7 @@ EXTRA = {
 # not parameters: DiskSim's code uses these values for every drive with extra disconnects
 HEAD_START = {"head_start": 10, "long_head_start": 15, "long_write": 45}
 AHEAD = {0: "none", 1: "track", 2: "cylinder", 3: "segment", 4: "next_track"}
-ASSUMED = {  # the only value that the model can express, which is taken if the file has none
+ASSUMED = {  # the only value that the model can express, and the default if the file has none
     "Preseeking level": 0,
     "Allow sneaky partial read hits": 0,
     "Allow sneaky intermediate read hits": 0,
@@ -385,7 +385,7 @@ def _cache(disk):
     level = disk.whole("Fast write level", 0)
     if not 0 <= level <= 2:
         raise InputError(f"Fast write level = {level}", path=disk.path, expected="0 to 2")
-    until_full = not most and disk.whole("Read-ahead over requested", 1) == 0  # the requested blocks stay
+    until_full = not most and disk.whole("Read-ahead over requested", 1) == 0  # 0 = keeps the requested blocks
     return {
         "segments": segments,
         "segment_blocks": size,

@@ -167,7 +167,7 @@ class Description(Kind):
         return one_by_one(self.drive(), lbn, count, write, delay)
 
 
-KINDS = {"disk": Description}  # `misspenalty.disks.flash.model` adds its kind
+KINDS = {"disk": Description}  # `misspenalty.disks.flash.model` adds "flash"
 
 
 def folder():
