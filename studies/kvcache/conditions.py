@@ -149,7 +149,7 @@ def _counted(cluster, measure, condition):
 
 
 def _routed(cluster, routing):
-    """Return the cluster's results with another routing in place of the aware one, if servers have their own caches."""
+    """Return the cluster's results, with aware routing replaced by `routing` where servers have their own caches."""
     own = cluster["cache"].isin(["local", "gpu"])
     kept = cluster[~(own & (cluster["routing"] == "aware"))]
     routed = cluster[own & (cluster["routing"] == routing)].assign(routing="aware")

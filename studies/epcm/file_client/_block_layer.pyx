@@ -1,4 +1,4 @@
-"""Kernel of the file client's lower half: frames, request queue, disk. The model is defined in client.py."""
+"""Implement the file client's lower half: frames, request queue, disk. The model is defined in client.py."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport free

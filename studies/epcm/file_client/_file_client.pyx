@@ -1,4 +1,4 @@
-"""Kernel of the file client: recorded calls replayed one after another. The model is defined in client.py."""
+"""Implement the kernel of the file client, which replays recorded calls one after another; client.py has the model."""
 
 from contextlib import nullcontext
 

@@ -1,4 +1,4 @@
-"""Kernel of the file client's page cache: it walks paths, and fetches, copies, writes and drops pages.
+"""Implement the file client's page cache: walk paths, and fetch, copy, write and drop pages.
 
 The model is defined in client.py.
 """

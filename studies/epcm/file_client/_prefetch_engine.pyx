@@ -1,4 +1,4 @@
-"""Kernel of the file client's prefetch engine. The model is defined in client.py."""
+"""Implement the kernel of the file client's prefetch engine. The model is defined in client.py."""
 
 from libc.stdint cimport int32_t, int64_t
 

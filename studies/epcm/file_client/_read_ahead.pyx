@@ -1,4 +1,4 @@
-"""Kernel of the file client's reads: read calls, read-ahead, page faults. The model is defined in client.py."""
+"""Implement the file client's read calls, read-ahead and page faults. The model is defined in client.py."""
 
 from libc.stdint cimport int64_t, uint8_t
 

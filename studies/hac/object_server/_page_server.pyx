@@ -1,4 +1,4 @@
-"""Kernel of the page server and its clients; the model is defined in page_server.py."""
+"""Implement the kernel of the page server and its clients; the model is defined in page_server.py."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Common kernel of all client caches: it fetches pages, installs objects, swizzles references and pins frames."""
+"""Implement what all client caches share: fetch pages, install objects, swizzle references and pin frames."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Kernel of a dual buffer: whole pages in LRU order, and a buffer for the used objects of evicted pages.
+"""Implement the kernel of a dual buffer: whole pages in LRU order, and a buffer for the used objects of evicted pages.
 
 The object buffer uses a buddy allocator with blocks of 16 to 8192 bytes, each within one frame of the buffer.
 """

@@ -1,4 +1,4 @@
-"""Kernel of HAC's replacement: usage scan, candidate set, compaction."""
+"""Implement the kernel of HAC's replacement: usage scan, candidate set, compaction."""
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libc.string cimport memcpy, memmove, memset

@@ -1,4 +1,4 @@
-"""Kernel that places objects on pages in the given order; no object crosses a page boundary."""
+"""Place objects on pages in the given order; no object crosses a page boundary."""
 
 from libc.stdint cimport uint32_t
 

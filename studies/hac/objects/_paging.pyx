@@ -1,4 +1,4 @@
-"""Kernels of the caches that keep whole pages: perfect LRU (FPC) and CLOCK (QuickStore's)."""
+"""Implement the kernels of the caches that keep whole pages: perfect LRU (FPC) and CLOCK (QuickStore's)."""
 
 from libc.stdint cimport int64_t
 

@@ -1,4 +1,4 @@
-"""Kernel of the indirection table: an entry is made when its oref is first looked up, and freed when it is unused."""
+"""Implement the indirection table: an entry is made when its oref is first looked up, and freed when it is unused."""
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.stdlib cimport free, realloc

@@ -1,4 +1,4 @@
-"""Kernel of OO7's traversals on a client cache; the program's activation records refer to every object in use."""
+"""Run OO7's traversals on a client cache; the program's activation records refer to every object in use."""
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 

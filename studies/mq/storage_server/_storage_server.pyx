@@ -1,4 +1,4 @@
-"""Kernel of the closed-loop storage server; the model is defined in server.py.
+"""Implement the kernel of the closed-loop storage server; the model is defined in server.py.
 
 The kernel has events only where streams of requests meet: at the storage servers' processors and at the database's
 link. An FCFS station fed by only one other (a disk by a processor, the database processors by the link) receives the

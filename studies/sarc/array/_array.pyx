@@ -1,4 +1,4 @@
-"""Kernel of the storage controller's front end; the model is defined in controller.py.
+"""Implement the kernel of the storage controller's front end; the model is defined in controller.py.
 
 Host requests come from the workload's generator or from NumPy arrays, one buffer at a time; the events that follow from
 them are in the back end's queue.

@@ -1,4 +1,4 @@
-"""Kernel of a storage controller's back end; the model is defined in controller.py."""
+"""Implement the kernel of a storage controller's back end; the model is defined in controller.py."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free

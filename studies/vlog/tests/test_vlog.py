@@ -315,7 +315,7 @@ def test_impossible_parameters_are_refused(call):
 
 
 def test_a_drive_without_a_second_head_switch_time_is_refused_before_the_run():
-    """The gap's condition short_head_switch must take the time from the drive's description, whichever drive it is."""
+    """The condition short_head_switch takes its time from the drive's description, and fails early if there is none."""
     assert (
         vlog_conditions.short_switch_ms(disks.load("hp97560"))
         < disks.load("hp97560").data["mechanics"]["head_switch_ms"]

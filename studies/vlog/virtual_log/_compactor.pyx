@@ -1,4 +1,4 @@
-"""Kernel of `misspenalty_studies.vlog.virtual_log.log`: the compactor, which empties tracks while the disk is idle."""
+"""Implement the compactor of a virtual log, which empties tracks while the disk is idle; log.py defines the model."""
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memset

@@ -1,4 +1,4 @@
-"""Kernel of `misspenalty_studies.vlog.virtual_log.free_space`: free sectors without a log, to check `eager_models`."""
+"""Find free sectors on a disk without a log, to check `eager_models`; this is the kernel of free_space.py."""
 
 import numpy as np
 

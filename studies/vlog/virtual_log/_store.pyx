@@ -1,4 +1,4 @@
-"""Kernel of stores, the disks that file systems see: base class, single and replayed requests, update in place."""
+"""Implement stores, the disks that file systems see: base class, single and replayed requests, update in place."""
 
 from libc.stdint cimport int64_t
 from libc.string cimport memset

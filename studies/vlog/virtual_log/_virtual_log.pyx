@@ -1,4 +1,4 @@
-"""Kernel of `misspenalty_studies.vlog.virtual_log.log`: indirection map, eager writes, log of map sectors, media."""
+"""Implement the virtual log that log.py defines: indirection map, eager writes, log of map sectors, media."""
 
 import numpy as np
 

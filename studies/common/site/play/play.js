@@ -27,7 +27,7 @@ const form = document.querySelector("form.play");
 const fields = form.elements;
 const list = document.querySelector("select[name=claim]");
 const status = document.querySelector("[role=status]");
-const opened = new Map(); // what is known of each trace that was opened, by name
+const opened = new Map(); // what is known about each opened trace, by name
 const BY_BYTES = ["fifo", "lru", "clock", "sieve"]; // chosen for objects of different sizes, if a chosen policy is not defined for them
 const FIRST = ["lru", "mq", "arc", "opt"];
 let manifest;

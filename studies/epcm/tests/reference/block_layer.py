@@ -1,4 +1,4 @@
-"""The readable definition of the file client's lower half: frames, the request queue of Linux 2.2, the disk."""
+"""Define the file client's lower half readably: frames, the request queue of Linux 2.2, the disk."""
 
 import heapq
 from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""The readable definition of the file client; `client.py` explains it, and the kernel must agree with it."""
+"""Define the file client readably; `client.py` explains it, and the kernel must agree with this definition."""
 
 from types import SimpleNamespace
 

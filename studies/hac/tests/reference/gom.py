@@ -1,4 +1,4 @@
-"""Slow, readable reference of the dual buffer: pages in LRU order, and buddies for used objects of evicted pages."""
+"""Define the dual buffer slowly and readably: pages in LRU order, and buddies for used objects of evicted pages."""
 
 from misspenalty_studies.hac.objects.format import PAGE
 from studies.hac.tests.reference.object_cache import BUFFER, CacheReference

@@ -1,4 +1,4 @@
-"""Slow, readable reference of the client caches: objects are Python objects, and only list items are moved.
+"""Define the client caches slowly and readably: objects are Python objects, and only list items are moved.
 
 Tests compare the kernels with these references, count by count. Sizes are in bytes; a reference in an object is an oref
 until it is loaded, and an `Entry` afterwards.

@@ -1,4 +1,4 @@
-"""Slow, readable reference of OO7's database: objects are created, laid out and written one at a time.
+"""Build OO7's database slowly and readably: objects are created, laid out and written one at a time.
 
 Tests compare `oo7.generate` with it, byte by byte. Only the random draws are shared (`oo7_plan.Draws`); counts, order,
 locations and contents are computed here independently.

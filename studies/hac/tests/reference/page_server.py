@@ -1,4 +1,4 @@
-"""Slow, readable reference of the page server: one event per step of a fetch, on Python's heapq.
+"""Simulate the page server slowly and readably: one event per step of a fetch, on Python's heapq.
 
 It implements the description in `misspenalty_studies.hac.object_server.page_server` with its own cache, stations and
 event loop; tests compare the two.

@@ -1,4 +1,4 @@
-"""Slow, readable reference of the closed-loop storage server, with a queue and events at every station.
+"""Simulate the closed-loop storage server slowly and readably, with a queue and events at every station.
 
 It implements the description in `misspenalty_studies.mq.storage_server.server` as processes that wait for each other,
 with Python's heapq and no code of the kernel; tests compare the two.

@@ -1,4 +1,4 @@
-"""Slow, readable reference of the storage controller, which the kernel has to equal to the nanosecond.
+"""Simulate the storage controller slowly and readably; the kernel has to agree with this to the nanosecond.
 
 Everything is an explicit Python object: each drive operation, each set of dirty pages. The drives are those of
 `misspenalty.disks` behind a first-come-first-served queue; the cache is the reference of the track cache.

@@ -1,4 +1,4 @@
-"""Slow, readable reference of the virtual-log disk: a set of free sectors, every free unit tried, a tree of lists.
+"""Define the virtual-log disk slowly and readably: a set of free sectors, every free unit tried, a tree of lists.
 
 It implements the description in `misspenalty_studies.vlog.virtual_log.log` and shares with the kernels only the drive's
 mechanics, that is, seeks and angles (tested separately); tests compare it with the kernels to the nanosecond.
