@@ -1,4 +1,4 @@
-"""Wrong versions of policies, by policy and fault; a vector must detect the fault that it names in `catches`."""
+"""Define wrong versions of policies, by policy and fault; a vector must detect the fault that it names in `catches`."""
 
 from misspenalty.policies import find_policy
 from misspenalty.policies.arc import ARC

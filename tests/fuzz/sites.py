@@ -1,4 +1,4 @@
-"""The target of the fuzzer that builds a site: an input is refused with a message, or all pages and links are valid."""
+"""Define the fuzzer's target that builds a site: an input is refused with a message, or pages and links are valid."""
 
 import contextlib
 import functools

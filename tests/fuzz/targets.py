@@ -1,4 +1,4 @@
-"""Targets of the fuzzer that read results, or that replay a trace through the public functions.
+"""Define the fuzzer's targets that read results, or that replay a trace through the public functions.
 
 Some targets check the right answer: a changed archive must be refused, and a changed table or picture must not compare
 as equal.

@@ -1,4 +1,4 @@
-"""Slow, readable reference of AMP in front of any policy's reference on tracks; the kernel must equal it exactly."""
+"""Define AMP, slowly and readably, in front of any policy's reference on tracks; the kernel must equal it exactly."""
 
 import math
 from dataclasses import dataclass

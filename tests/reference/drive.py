@@ -1,7 +1,7 @@
-"""Slow, readable reference of the drive kernels: it works sector by sector, without tables or shortcuts.
+"""Simulate a drive slowly and readably: sector by sector, without tables or shortcuts.
 
-It takes the same descriptions and gives the same records, to the nanosecond. It is fast enough only for small drives,
-because the layout (`reference.drive_layout`) is a list of all blocks.
+It takes the same descriptions and returns the same records as the kernels, to the nanosecond. It is fast enough only
+for small drives, because the layout (`reference.drive_layout`) is a list of all blocks.
 """
 
 from dataclasses import dataclass, field

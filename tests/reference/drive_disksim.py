@@ -1,4 +1,4 @@
-"""Slow, readable reference of a drive whose buffer works like DiskSim 4.0's (``disksim_buffer``), sector by sector."""
+"""Simulate a drive whose buffer works like DiskSim 4.0's (``disksim_buffer``), slowly and readably, by sectors."""
 
 from dataclasses import dataclass
 from functools import partial

@@ -1,4 +1,4 @@
-"""Reference of the layout: every block's place, found by counting slots."""
+"""Find the place of every block of a layout by counting slots."""
 
 from fractions import Fraction
 from math import ceil

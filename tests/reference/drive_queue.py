@@ -1,4 +1,4 @@
-"""Reference of the queue: requests that arrive at a drive, and the order in which it serves them."""
+"""Serve requests that arrive at a drive, in the order of its scheduler."""
 
 
 def play(drive, arrivals, scheduler, depth):

@@ -1,4 +1,4 @@
-"""Slow, readable reference of response times, which searches lists of requests in progress for each next event."""
+"""Simulate response times slowly and readably: search lists of requests in progress for each next event."""
 
 from collections import OrderedDict
 
