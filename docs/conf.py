@@ -1,4 +1,4 @@
-"""Settings of the documentation: ``make docs`` builds it into ``build/docs`` without warnings and without a network."""
+"""Configure the documentation: ``make docs`` builds it into ``build/docs`` without warnings and without a network."""
 
 import re
 

@@ -1,1 +1,1 @@
-"""The sample study: an anomaly of FIFO (Belady, Nelson, Shedler, 1969)."""
+"""Study an anomaly of FIFO (Belady, Nelson, Shedler, 1969)."""

@@ -1,4 +1,4 @@
-"""Figures of the sample study."""
+"""Draw the figure of the sample study."""
 
 from misspenalty.plotting.style import new_figure, styled
 

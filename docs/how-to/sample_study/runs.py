@@ -1,4 +1,4 @@
-"""Runs of the sample study: one reference string through FIFO and LRU.
+"""Run the sample study: replay one reference string through FIFO and LRU.
 
 Every page is loaded when it is first referenced, and the first references count as faults.
 """

@@ -1,4 +1,4 @@
-"""Settings of the sample study."""
+"""Define the settings of the sample study."""
 
 from misspenalty_studies.common.settings import Distinct, Settings, setting
 from misspenalty_studies.common.settings.types import Count

@@ -1,4 +1,4 @@
-"""Tables of the sample study."""
+"""Compute the tables of the sample study."""
 
 
 def added(faults):
