@@ -211,7 +211,7 @@ def _bad(zone, slots, sectors, scheme, number):
     limit = slots // sectors if scheme == "tracks" else slots
     for what in (slips, defects.ravel()):
         if len(what) and not (what.min() >= 0 and what.max() < limit):
-            raise ParameterError(f"zone {number}: a slip or defect lies outside the zone's {limit} places")
+            raise ParameterError(f"zone {number}: expected slips and defects from 0 to {limit - 1}")
     if scheme == "tracks":
         along = np.arange(sectors, dtype=np.int64)
         slips = (slips[:, None] * sectors + along).ravel()
