@@ -156,7 +156,7 @@ def bursts(platform, file_system, burst_kb, idle_ms, workload):
     burst_kb : list of int
     idle_ms : list of float
     workload : Updates
-        Its ``updates`` are measured, rounded up to whole bursts, of which there are at least two.
+        Its ``updates`` are measured, rounded up to whole bursts, at least two.
 
     Returns
     -------

@@ -66,7 +66,7 @@ class ClientCache:
     table : bool
         Whether `size` includes the table.
     activation_words : int
-        64-bit words of one activation record of the program, all of which a stack scan examines.
+        64-bit words of one activation record of the program; a stack scan examines all of them.
     writable : bool
         Whether the program will commit changes; the cache then has its own copy of the server's pages, so that commits
         do not change `database`.

@@ -54,7 +54,7 @@ class Parameters:
         Composite parts per module.
     document_bytes, manual_bytes : int
     fan_out, levels : int
-        Children per assembly; levels of the tree, of which the last holds the base assemblies.
+        Children per assembly; levels of the tree, the last of which holds the base assemblies.
     composites_per_base : int
         Private composite parts per base assembly; the number of shared ones is the same.
     modules : int
