@@ -108,7 +108,7 @@ def test_clockpro_keeps_its_hot_pages_in_a_loop():
 
 def test_clockpro_makes_hot_what_the_hand_passes_after_making_a_hot_page_cold():
     # m_c stays 1: A B c; A and C hit. For D, HAND_cold finds that c was used in its test. HAND_hot spares A, which was
-    # used, makes B cold and passes c on its way to A: c A b. C becomes hot all the same, and b is evicted: A C d. E
+    # used, makes B cold and passes c on its way to A: c A b. C becomes hot nevertheless, and b is evicted: A C d. E
     # evicts d, the only cold page, and C hits.
     assert outcome("clockpro", 3, "ABCACDEC", min_cold=0.1, max_cold=0.5, history=0.5) == "mmmhhmmh"
 

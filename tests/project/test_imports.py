@@ -1,4 +1,4 @@
-"""The library imports only from floors below, in Python and in Cython; studies import the library, not each other."""
+"""The library's packages import only from packages below them; studies import the library, not each other."""
 
 import ast
 import re
@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = {"misspenalty": ROOT / "src" / "misspenalty", "misspenalty_studies": ROOT / "studies"}
-FLOORS = (  # from the ground up; a package imports from the floors below its own and from itself
+FLOORS = (  # a package imports only from earlier rows and from itself
     ("_memory",),
     ("errors", "signals", "_kernel", "_divide"),
     ("io", "engine"),
@@ -124,7 +124,7 @@ def test_imports_go_down():
         others = {module for module, _ in find_imports(name) if package_of(module) != own and not is_study(module)}
         if up := {module for module in others if FLOOR_OF[package_of(module)] >= FLOOR_OF[own]}:
             wrong[name] = up
-    assert wrong == {}, f"a module may import its own package and packages of floors below its own: {FLOORS}"
+    assert wrong == {}, f"a module may import its own package and those before it in {FLOORS}"
 
 
 def test_the_library_imports_no_study():
