@@ -324,7 +324,7 @@ class Decoder:
         )
 
     def _take(self, process, call):
-        """Process a call, all lines of which have been read."""
+        """Process a call once all its lines have been read."""
         if call.number == PRCTL:
             self._around_faults(process, call.end, call.cpu)
             process.marked = call.arguments[1] == 0

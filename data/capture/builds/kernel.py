@@ -14,7 +14,7 @@ LD = "ld -m elf_i386 -z noexecstack --no-warn-rwx-segments"
 
 
 def build(jail: Jail) -> None:
-    """Build the smallest 32-bit configuration with debugging information in `BUILT`, unless it is there."""
+    """Build the smallest 32-bit configuration with debugging information in `BUILT`, unless it exists."""
     if jail.inside(f"{BUILT}/vmlinux").exists():
         return
     jail.source("linux", VERSION)
