@@ -16,6 +16,7 @@ from matplotlib.text import Text
 import misspenalty
 from misspenalty.characterize import figures, page, runs
 from misspenalty.errors import InputError
+from misspenalty.replay import characteristics
 from misspenalty.traces.parts import select
 
 TRACE = Path(__file__).parents[1] / "data" / "tpcc_small.parquet"
@@ -100,6 +101,29 @@ def test_no_label_overlaps_another_and_no_legend_a_line(name, request):
     assert [labels_that_overlap(figure) for figure in drawn] == [[], [], []]
     for figure in drawn[1:]:
         assert not figure.legends[0].get_window_extent().overlaps(figure.axes[0].get_window_extent())
+
+
+@pytest.mark.parametrize(
+    "time, end, drawn",
+    [([0, 30, 90, 150], 2.5, [0.04, 0.02, 0.02]), ([7] * 4, 4, [100, 100, 0]), (None, 4, [100, 100, 0])],
+)
+def test_every_window_is_drawn_to_its_end(time, end, drawn):
+    """Windows of 50 s, on an axis in minutes; without times that differ, of two, one and one reference."""
+    trace = misspenalty.Trace.from_blocks(
+        [1, 2, 1, 3], write=[False, False, False, True], time=None if time is None else np.array(time) * 10**9
+    )
+    empty = characteristics.request_sizes(trace)
+    rest = (characteristics.runs(trace), characteristics.reuse_distances(trace), characteristics.frequencies(trace))
+    table = characteristics.over_time(trace, 3)
+    rate, *_, working_set = figures.profile(table, empty, *rest, 4096).axes
+    (steps,) = rate.get_lines()
+    footprint, window = working_set.get_lines()
+    for line in (steps, footprint, window):
+        assert (line.get_xdata()[0], line.get_xdata()[-1]) == (0, pytest.approx(end))
+    assert footprint.get_ydata().tolist() == [0, *table["footprint_bytes"]]
+    assert window.get_ydata().tolist() == [*table["working_set_bytes"], table["working_set_bytes"].iloc[-1]]
+    assert steps.get_ydata().tolist() == pytest.approx([*drawn, drawn[-1]])
+    assert ("no times that differ" in rate.get_title(loc="left")) == ("start_s" not in table)
 
 
 def test_curves_in_colour_look_different():

@@ -76,24 +76,31 @@ def profile(over_time, request_sizes, runs, reuse, frequency, block_bytes, objec
     return figure
 
 
-def _time(table):
-    """Return the values and the label of the horizontal axis for a table over time."""
+def _edges(table):
+    """Return the edges of the windows of a table over time, one more than windows, and the label of their axis."""
     if "start_s" not in table:
-        return table["references"].cumsum() - table["references"], "References"
-    span = table["start_s"].iloc[-1]
-    unit, name = next((u, n) for u, n in ((86400, "days"), (3600, "hours"), (60, "minutes"), (0, "s")) if span > 2 * u)
-    return table["start_s"] / max(unit, 1), f"Time ({name})"
+        return [0, *table["references"].cumsum()], "References"
+    last = table.iloc[-1]  # the window of the last reference
+    edges = np.append(table["start_s"], last["start_s"] + last["references"] / last["references_per_s"])
+    units = ((86400, "days"), (3600, "hours"), (60, "minutes"), (0, "s"))
+    unit, name = next((unit, name) for unit, name in units if edges[-1] > 2 * unit)
+    return edges / max(unit, 1), f"Time ({name})"
+
+
+def _steps(axis, edges, values, **look):
+    """Draw the value of each window from its first edge to its last one."""
+    axis.step(edges, [*values, values.iloc[-1]], where="post", **look)
 
 
 def _rate(axis, table):
-    when, label = _time(table)
+    edges, label = _edges(table)
     if "references_per_s" in table:
-        axis.step(when, table["references_per_s"], where="post", color=BLUE)
+        _steps(axis, edges, table["references_per_s"], color=BLUE)
         axis.set(title="Rate", ylabel="References per s", xlabel=label, ylim=(0, None))
         axis.yaxis.set_major_formatter(FuncFormatter(_number))
     else:
-        axis.step(when, 100 * table["read_share"], where="post", color=BLUE)
-        axis.set(title="Reads (the trace has no times)", ylabel="% of the references", xlabel=label, ylim=(0, 105))
+        _steps(axis, edges, 100 * table["read_share"], color=BLUE)
+        axis.set(title="Reads (no times that differ)", ylabel="% of the references", xlabel=label, ylim=(0, 105))
         axis.xaxis.set_major_formatter(FuncFormatter(_number))
 
 
@@ -124,9 +131,9 @@ def _say(axis, absent):
 
 
 def _working_set(axis, table):
-    when, label = _time(table)
-    axis.plot(when, table["footprint_bytes"], color=INK, label="footprint so far")
-    axis.step(when, table["working_set_bytes"], where="post", color=ORANGE, label="per window")
+    edges, label = _edges(table)
+    axis.plot(edges, [0, *table["footprint_bytes"]], color=INK, label="footprint so far")
+    _steps(axis, edges, table["working_set_bytes"], color=ORANGE, label="per window")
     most = table["footprint_bytes"].max()
     axis.yaxis.set_major_locator(MultipleLocator(round_step(most)))
     axis.yaxis.set_major_formatter(FuncFormatter(lambda size, _: format_bytes(size) if size else "0"))
