@@ -225,7 +225,27 @@ def test_suffixes_of_compressed_traces_may_be_capitals(tmp_path):
     assert gzip.decompress(path.read_bytes()).count(b"\n") >= 9
 
 
-@pytest.mark.parametrize("plot", ["{folder}/nowhere/x.png", "{folder}/x.gif", "{folder}/x", "{folder}"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["curve", "{trace}", "--size", "9", "--plot", "{folder}/x.svg"],
+        ["disk", "replay", "cheetah9lp", "{requests}", "--records", "{folder}/x.csv"],
+        ["trace", "convert", "{trace}", "{folder}/x.trace"],
+        ["trace", "generate", "spc1", "{folder}/x.spc", "--space", "1GB", "--requests", "9"],
+        ["conformance", "vectors", "--policy", "arc", "--out", "{folder}/x"],
+        ["new", "policy", "mine", "{folder}/x"],
+    ],
+    ids=lambda words: " ".join(words[:2]),
+)
+def test_every_output_makes_its_folder(trace, tmp_path, words):
+    requests = tmp_path / "requests.txt"
+    requests.write_text("R x 1 8 5000 0\n")
+    folder = tmp_path / "new" / "folder"
+    assert main([word.format(trace=trace, requests=requests, folder=folder) for word in words]) == 0
+    assert [path.stem for path in folder.iterdir()] == ["x"]
+
+
+@pytest.mark.parametrize("plot", ["{folder}/nowhere/x.gif", "{folder}/x.gif", "{folder}/x", "{folder}"])
 def test_no_plot_path_is_made_by_accident(trace, tmp_path, capsys, plot):
     before = sorted(tmp_path.iterdir())
     assert main(["curve", str(trace), "--size", "9", "--plot", plot.format(folder=tmp_path)]) == 2

@@ -355,13 +355,11 @@ def plot_path(path, *inputs):
     Raises
     ------
     ParameterError
-        The name has no known suffix, its folder does not exist, or it is a folder or one of the `inputs`.
+        The name has no known suffix, or it is a folder or one of the `inputs`.
     """
     refuse_input(path, *inputs)
     if path.suffix.lower() not in PLOTS:
         raise ParameterError(f"--plot {path}; expected a name that ends in {', '.join(PLOTS)}")
-    if not os.path.isdir(path.parent):
-        raise ParameterError(f"--plot {path}; there is no folder {path.parent}: make it, or choose another")
     if os.path.isdir(path):
         raise ParameterError(f"--plot {path} is a folder; choose another name")
     return path
