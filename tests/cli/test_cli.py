@@ -1,6 +1,7 @@
 """The command line, run as a user runs it, prints the library's results and clear errors."""
 
 import json
+import re
 import subprocess
 import sys
 
@@ -311,6 +312,17 @@ def test_info_profiles_the_requests_and_their_reuse(capsys, tmp_path):
     assert (row["used_once_share"], row["reuse_distance_p50"]) == (1 / 3, 3)
     text = run(capsys, "trace", "info", str(path))[1]
     assert "of 6.67 KB on average, half up to 8 KB" in text and "half within 3 blocks (12 KB)" in text
+
+
+def test_numbers_of_one_are_in_the_singular(capsys, tmp_path):
+    (path := tmp_path / "one.csv").write_text("key,op\n7,R\n")
+    info = run(capsys, "trace", "info", str(path))[1]
+    assert "1 block of 4096 bytes" in info and "1 read, 0 writes" in info
+    whole = run(capsys, "curve", str(path), "--size", "all")[1]
+    assert "lru: 1 request, 1 cold miss, hit ratio" in whole
+    timed = run(capsys, "penalty", str(path), "--size", "1", "--device", "5ms")[1]
+    assert "closed loop, 1 request\n" in timed
+    assert not re.findall(r"\b1 [a-z]+s\b", info + timed)
 
 
 def test_the_help_of_every_command_fits_a_screen(monkeypatch):

@@ -67,7 +67,7 @@ def test_the_text_of_a_loop_and_a_scan():
         "15 blocks 60 KB 51.72% hit ratio 83.52%",
         "29 blocks 116 KB 100.00% hit ratio 83.52%",
         "",
-        "all 29 sizes: --csv or --json; as a plot: --plot FILE",
+        "every size: --csv or --json; as a plot: --plot FILE",
     ]
 
 

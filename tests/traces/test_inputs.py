@@ -115,17 +115,17 @@ def test_a_sample_of_too_small_a_cache_is_refused():
 
 def test_only_writes_are_hinted_at(capsys):
     assert main(["simulate", str(INPUTS / "25_all_writes.spc"), "--size", "1"]) == 0
-    assert "all 2 references of 25_all_writes.spc are writes" in capsys.readouterr().err
+    assert "every reference of 25_all_writes.spc is a write" in capsys.readouterr().err
 
 
 def test_a_response_time_of_writes_is_not_measured(tmp_path, capsys):
     (path := tmp_path / "x.csv").write_text("time_s,op,key\n0,W,7\n1,W,8\n")
     assert main(["penalty", str(path), "--size", "1", "--device", "5ms"]) == 0
     said = capsys.readouterr().err
-    assert "all 2 references of x.csv are writes, which the cache absorbs, so that no response time is mea" in said
+    assert "every reference of x.csv is a write, which the cache absorbs, so that no response time is mea" in said
     path.write_text("time_s,op,key\n0,W,7\n1,R,8\n")
     assert main(["penalty", str(path), "--size", "1", "--device", "5ms"]) == 0
-    assert "are writes" not in capsys.readouterr().err
+    assert "is a write" not in capsys.readouterr().err
 
 
 def test_reads_load_what_only_writes_hit(capsys):

@@ -53,7 +53,7 @@ def test_impossible_selections(selection):
 
 
 def test_nothing_left_and_no_times():
-    with pytest.raises(ParameterError, match="leaves none of the 5 references"):
+    with pytest.raises(ParameterError, match="leaves no reference of array, which has 5 references"):
         select(TRACE, "from=1h")
     with pytest.raises(ParameterError, match="has no times"):
         select(Trace.from_blocks([1]), "from=1s")

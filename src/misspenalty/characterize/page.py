@@ -13,6 +13,7 @@ from misspenalty.io.typesetting import compile_paper
 from misspenalty.plotting import save_figure
 from misspenalty.plotting.style import policy_name
 from misspenalty.replay.profile import describe
+from misspenalty.traces.reading import counted
 from misspenalty.traces.trace import format_bytes
 
 TEMPLATE = Path(__file__).with_name("page.typ")
@@ -66,7 +67,7 @@ def _value(what, value):
 def contents(facts, best, times):
     """Return the page's contents besides its figures: title, facts, the table of the best policies and a note."""
     shown = [line.split(None, 1) for line in describe(facts).replace("reuse distance", "distance").splitlines()[1:]]
-    shown.append(["replayed", f"{facts['selection']}; {facts['warm_up']:,} references warm up the caches"])
+    shown.append(["replayed", f"{facts['selection']}; warm-up of {counted(facts['warm_up'], 'references')}"])
     rows = [
         [
             format_bytes(row["cache_bytes"]),

@@ -108,8 +108,8 @@ def untimed(trace):
     if trace.write is None or trace.reads:
         return None
     return (
-        f"misspenalty: all {len(trace):,} references of {trace.name} are writes, which the cache absorbs, so that no"
-        " response time is measured"
+        f"misspenalty: every reference of {trace.name} is a write, which the cache absorbs, so that no response time"
+        " is measured"
     )
 
 

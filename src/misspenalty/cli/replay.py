@@ -113,7 +113,7 @@ def only_writes(trace, table):
     if (table["requests"] > 0).any() or trace.write is None or trace.reads:
         return None
     return (
-        f"misspenalty: all {len(trace):,} references of {trace.name} are writes, and none of them counts as a request:"
+        f"misspenalty: every reference of {trace.name} is a write, and none of them counts as a request:"
         " count them with --writes only"
     )
 

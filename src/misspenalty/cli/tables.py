@@ -10,6 +10,7 @@ import numpy as np
 from misspenalty.io.later import pd
 from misspenalty.replay.cache_size import CacheSizes
 from misspenalty.replay.summary import knees
+from misspenalty.traces.reading import counted
 from misspenalty.traces.trace import format_bytes
 
 WIDTH = 100  # characters
@@ -52,9 +53,9 @@ def render(table: pd.DataFrame, wide: bool = False, most_rows: int = 200) -> str
     ]
     if len(kept) < len(columns):
         more = len(columns) - len(kept)
-        lines.append(f"({more} more column{'s' if more > 1 else ''}: --wide, --csv or --json)")
+        lines.append(f"({counted(more, 'more columns')}: --wide, --csv or --json)")
     if len(table) > most_rows:
-        lines.append(f"({len(table) - most_rows} more rows: --csv or --json)")
+        lines.append(f"({counted(len(table) - most_rows, 'more rows')}: --csv or --json)")
     return "\n".join(lines)
 
 
@@ -221,7 +222,7 @@ def penalty_text(table: pd.DataFrame, given: CacheSizes, wide: bool) -> str:
     text = render(shown[order], wide)
     if same and not wide:
         load, layout = loads.iloc[0]
-        text += f"\n{load} loop, {table['requests'].iloc[0]:,} requests" + (
+        text += f"\n{load} loop, {counted(table['requests'].iloc[0], 'requests')}" + (
             "" if layout == "none" else f", blocks {PLACED[layout]}"
         )
     return text

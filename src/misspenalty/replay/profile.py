@@ -6,6 +6,7 @@ import numpy as np
 
 from misspenalty.replay.sampling import SLICE
 from misspenalty.traces._stack import StackDistances
+from misspenalty.traces.reading import counted
 from misspenalty.traces.selection import check
 from misspenalty.traces.trace import Trace, format_bytes
 
@@ -119,10 +120,10 @@ def describe(found: dict[str, Any]) -> str:
     lines = {
         "trace": f"{found['name']} ({found['format']})",
         "references": f"{found['references']:,}, {found['read_share']:.2%} reads",
-        "footprint": f"{found['blocks']:,} blocks of {block} bytes, {format_bytes(found['footprint_bytes'])}",
+        "footprint": f"{counted(found['blocks'], 'blocks')} of {block} bytes, {format_bytes(found['footprint_bytes'])}",
     }
     if found["object_bytes_max"] is not None:
-        lines["footprint"] = f"{found['blocks']:,} objects, {format_bytes(found['footprint_bytes'])}"
+        lines["footprint"] = f"{counted(found['blocks'], 'objects')}, {format_bytes(found['footprint_bytes'])}"
         lines["objects"] = (
             f"of {format_bytes(found['object_bytes_mean'])} on average, half up to"
             f" {format_bytes(found['object_bytes_median'])}, the largest {format_bytes(found['object_bytes_max'])}"
@@ -151,7 +152,7 @@ def describe(found: dict[str, Any]) -> str:
             "99 %": found["reuse_distance_p99"],
         }
         lines["reuse distance"] = ", ".join(
-            f"{share} within {d:,} {what}s" + (f" ({format_bytes(d * block)})" if what == "block" else "")
+            f"{share} within {counted(d, what + 's')}" + (f" ({format_bytes(d * block)})" if what == "block" else "")
             for share, d in reach.items()
         )
     return "\n".join(f"{name:14}  {line}" for name, line in lines.items())

@@ -6,6 +6,7 @@ import numpy as np
 
 from misspenalty.io.later import pd
 from misspenalty.replay.cache_size import block_bytes_of
+from misspenalty.traces.reading import counted
 from misspenalty.traces.trace import Trace, format_bytes
 
 OF_HITS = (0.5, 0.9, 0.99)  # shares of the maximum number of hits at any size
@@ -76,7 +77,7 @@ def text(trace: Trace, table: pd.DataFrame) -> str:
     hits = np.maximum.accumulate(table["hits"].to_numpy())
     lines = [
         repr(trace)[1:-1],
-        f"{table['policy'].iloc[0]}: {requests:,} requests, {cold:,} cold misses,"
+        f"{table['policy'].iloc[0]}: {counted(requests, 'requests')}, {counted(cold, 'cold misses')},"
         f" hit ratio at most {_percent(table['hit_ratio'].max())}",
         "",
         "knees (beyond which the curve is at most half as steep)",
@@ -88,7 +89,7 @@ def text(trace: Trace, table: pd.DataFrame) -> str:
         "shares of the footprint",
         *_lines(trace, table.iloc[[row for row in dict.fromkeys(rows) if row >= 0]]),
         "",
-        f"all {len(table):,} sizes: --csv or --json; as a plot: --plot FILE",
+        "every size: --csv or --json; as a plot: --plot FILE",
     ]
     return "\n".join(lines)
 

@@ -13,6 +13,7 @@ from misspenalty.traces._compile import Interner
 from misspenalty.traces.columns import LARGEST_VALUE, object_sizes
 from misspenalty.traces.compiled import as_trace
 from misspenalty.traces.quantities import is_time, parse_time, share_of
+from misspenalty.traces.reading import counted
 from misspenalty.traces.trace import Trace
 
 SHARE = re.compile(r"\s*([0-9]{1,3}(?:\.[0-9]{1,9})?)\s*%\s*")
@@ -60,7 +61,8 @@ def select(trace: Trace, selection: str) -> Trace:
         kept &= write == ("writes" in items)
     chosen = np.flatnonzero(kept)[items.get("skip", 0) :][: items.get("first", len(trace))]
     if not chosen.size:
-        raise ParameterError(f"selection {selection!r} leaves none of the {len(trace)} references of {trace.name}")
+        has = counted(len(trace), "references")
+        raise ParameterError(f"selection {selection!r} leaves no reference of {trace.name}, which has {has}")
     columns = [None if values is None else values[chosen] for values in (trace.write, trace.time)]
     sizes = None if trace.object_bytes is None else trace.bytes_of(chosen)
     return _rebuilt(trace, trace.address[trace.ids[chosen]], *columns, sizes)
@@ -199,7 +201,8 @@ def warm_up(
     if references >= len(trace):
         given = "" if str(text) == str(references) else f" ({text})"
         raise ParameterError(
-            f"a warm-up of {references} references{given} leaves none of the {len(trace)} of {trace.name} to be counted"
+            f"a warm-up of {counted(references, 'references')}{given} leaves none of the {len(trace)} of {trace.name}"
+            " to be counted"
         )
     return trace, references
 

@@ -20,18 +20,21 @@ ABOUT = {
 }
 USUAL = {"order": ("file",), "key": ("auto", "hex")}  # values that need no such column; offsets may be hexadecimal, too
 MOST_SHOWN = 30  # ignored columns in a note
-SEVERAL = re.compile(r"(?<=line)s|(?<=record)s|(?<=note)s")  # the plural s of a reason, left out for a count of 1
+# a plural in what `counted` counts
+PLURAL = re.compile(r"\b(block|column|hit|line|miss|note|object|prompt|read|record|reference|request|row|write)e?s\b")
 
 
-def counted(count: int, reason: str) -> str:
-    """Return how many lines or records were skipped, and why.
+def counted(count: int, what: str) -> str:
+    """Return a number and what it counts, whose first noun is given in the plural and becomes singular for 1.
 
     Examples
     --------
-    >>> counted(2, "records of action C"), counted(1, "records of action C")
-    ('2 records of action C', '1 record of action C')
+    >>> counted(2000, "records of action C"), counted(1, "records of action C"), counted(1, "cold misses")
+    ('2,000 records of action C', '1 record of action C', '1 cold miss')
     """
-    return f"{count:,} {reason if count != 1 else SEVERAL.sub('', reason, count=1)}"
+    if count == 1:
+        what = PLURAL.sub(r"\1", what, count=1)
+    return f"{count:,} {what}"
 
 
 def _first_of(names: tuple[str, ...]) -> str:
@@ -169,7 +172,7 @@ class Reading:
         """Say in words whether the hashes of prompts identify prefixes."""
         found = self.prefixes
         if self._sound:
-            return f"{found['prompts']:,} prompts, in which each block always follows the same one"
+            return f"{counted(found['prompts'], 'prompts')}, in which each block always follows the same one"
         return (
             f"{found['broken_chains']:,} of {found['references']:,} references do not follow the block"
             " that the first reference to the same block follows,"
@@ -211,11 +214,13 @@ class Reading:
             lines["operations"] = ", ".join(
                 f"{count:,} {name or 'blank'} ({meaning})" for name, (meaning, count) in self.operations.items()
             )
-        lines["references"] = f"{self.reads:,} reads, {self.writes:,} writes"
+        lines["references"] = f"{counted(self.reads, 'reads')}, {counted(self.writes, 'writes')}"
         if self.size_changes:
-            lines["size changes"] = f"{self.size_changes:,} references to an object with another size than at its first"
+            lines["size changes"] = counted(
+                self.size_changes, "references to an object with another size than at its first"
+            )
         if self.time_unit or self.earlier:
-            lines["order"] = f"{self.earlier:,} requests earlier than the one before" + (
+            lines["order"] = counted(self.earlier, "requests earlier than the one before") + (
                 "; sorted by time" if self.sorted else ""
             )
         if self.prefixes and self._sound:

@@ -24,7 +24,7 @@ from misspenalty.traces.columns import (
     unmasked,
 )
 from misspenalty.traces.meta import RequestSizes, write_meta
-from misspenalty.traces.reading import Reading
+from misspenalty.traces.reading import Reading, counted
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -219,7 +219,7 @@ class Trace:
         seconds     7e-09
         """
         writes = len(self) - self.reads
-        each = f"{self.reads:,} read{_s(self.reads)}, {writes:,} write{_s(writes)}"
+        each = f"{counted(self.reads, 'reads')}, {counted(writes, 'writes')}"
         lines = {"trace": f"{self.name} ({self.format})", "references": f"{len(self):,} ({each})"}
         lines["blocks"] = self._extent()
         lines["columns"] = ", ".join(column for column in ("write", "time", "object_bytes")
@@ -324,17 +324,14 @@ class Trace:
 
     def __repr__(self) -> str:
         writes = len(self) - self.reads
-        each = f"{self.reads:,} read{_s(self.reads)}" + (f", {writes:,} write{_s(writes)}" if writes else "")
-        return (
-            f"<Trace {self.name!r} ({self.format}): {len(self):,} reference{_s(len(self))} ({each}) to"
-            f" {self._extent()}>"
-        )
+        each = counted(self.reads, "reads") + (f", {counted(writes, 'writes')}" if writes else "")
+        return f"<Trace {self.name!r} ({self.format}): {counted(len(self), 'references')} ({each}) to {self._extent()}>"
 
     def _extent(self) -> str:
         if self.object_bytes is not None:
-            return f"{self.blocks:,} object{_s(self.blocks)}, footprint {format_bytes(self.footprint_bytes)}"
+            return f"{counted(self.blocks, 'objects')}, footprint {format_bytes(self.footprint_bytes)}"
         return (
-            f"{self.blocks:,} block{_s(self.blocks)} of {self.block_bytes} bytes,"
+            f"{counted(self.blocks, 'blocks')} of {self.block_bytes} bytes,"
             f" footprint {format_bytes(self.footprint_bytes)}"
         )
 
@@ -444,10 +441,6 @@ class Trace:
             write_meta(
                 partial, len(self), self.blocks, self.block_bytes, self.name, self.format, self.sizes, self.reading
             )
-
-
-def _s(count: int) -> str:
-    return "" if count == 1 else "s"
 
 
 def format_bytes(size: float) -> str:
