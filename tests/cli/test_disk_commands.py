@@ -87,6 +87,12 @@ def test_a_screen_shows_ten_digits_and_json_all(capsys, requests):
     assert f"mean_simulated_ms  {mean:.10g}\n" in run(capsys, "replay", "cheetah9lp", requests)[1]
 
 
+def test_a_fit_names_its_file_unless_an_option_is_wrong(capsys, requests):
+    status, out, err = run(capsys, "fit", requests)
+    assert (status, out) == (2, "") and err.startswith(f"misspenalty: {requests}: of the reads in the first half, 0 ")
+    assert run(capsys, "fit", requests, "--heads", "65")[2].startswith("misspenalty: --heads is 65; expected a whole")
+
+
 def test_replay_of_the_drives_own_times_has_no_demerit(capsys, tmp_path):
     drive, now, lines = disks.load("ibm18es").drive(), 0, []
     for lbn in (0, 7_000_000, 7_000_016, 123_456):

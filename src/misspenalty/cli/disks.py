@@ -1,11 +1,12 @@
 """Run the commands ``disk list|info|replay|fit|import``."""
 
+import contextlib
 from pathlib import Path
 
 import numpy as np
 
 from misspenalty.cli.arguments import add_command, input_file, refuse_existing, refuse_input, whole_number
-from misspenalty.errors import InputError, ParameterError
+from misspenalty.errors import InputError, ParameterError, check_whole
 from misspenalty.io.files import write_csv
 from misspenalty.io.later import pd
 
@@ -181,23 +182,33 @@ def _replay(options):
                 " made by 'misspenalty disk import'"
             )
     requests = disk_replay.read_requests(options.requests)
-    try:
+    with _named(options.requests):
         outcome = disk_replay.replay(kind, requests)
-    except ParameterError as error:  # about the requests, which do not know their file
-        raise InputError(str(error), path=options.requests) from error
     if options.records:
         write_csv(pd.DataFrame(outcome.records).drop(columns=["tag", "unused"]), options.records)
     return outcome.row()
 
 
+@contextlib.contextmanager
+def _named(path):
+    """Name the file in errors about requests, which do not know the file that they are from."""
+    try:
+        yield
+    except ParameterError as error:
+        raise InputError(str(error), path=path) from error
+
+
 def _fit(options):
     from misspenalty.disks import requests as disk_replay
     from misspenalty.disks.disksim import importer
-    from misspenalty.disks.fit import fit
+    from misspenalty.disks.fit import MOST_HEADS, fit
 
     if options.output:
         refuse_existing(options.output)
-    found = fit(disk_replay.read_requests(options.requests), options.name, options.heads, options.blocks)
+    check_whole("--heads", options.heads, 1, MOST_HEADS)
+    requests = disk_replay.read_requests(options.requests)
+    with _named(options.requests):
+        found = fit(requests, options.name, options.heads, options.blocks)
     if options.output:
         importer.write(found.kind.data, options.output)
     summary, after = _summary(found.kind), found.held_out

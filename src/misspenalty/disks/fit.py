@@ -31,6 +31,7 @@ from misspenalty.disks.requests import LARGEST, Requests, replay
 from misspenalty.errors import ParameterError, check_whole
 
 LEAST = 200  # fewest media reads for a meaningful fit
+MOST_HEADS = 64
 SPEEDS = (3600, 4500, 5400, 7200, 10_000, 12_000, 15_000)  # revolutions per minute of drives that were sold
 NEAR = 0.06  # a speed that differs from a standard one by less than this share is replaced by the standard one
 TAILS = (0.03, 0.97)  # quantiles between which times spread by 0.94 of a revolution
@@ -96,7 +97,7 @@ def fit(requests: Requests, name: str = "fitted", heads: int = HEADS, blocks: in
     blocks = highest if blocks is None else _whole("blocks", blocks, LARGEST)
     if blocks < highest:
         raise ParameterError(f"blocks is {blocks}; the requests reach up to {highest}")
-    heads = _whole("heads", heads, 64)
+    heads = _whole("heads", heads, MOST_HEADS)
     half = len(requests) // 2
     known, other = _part(requests, slice(None, half)), _part(requests, slice(half, None))
     curve = media_curve(known, blocks)
