@@ -314,6 +314,26 @@ def test_info_profiles_the_requests_and_their_reuse(capsys, tmp_path):
     assert "of 6.67 KB on average, half up to 8 KB" in text and "half within 3 blocks (12 KB)" in text
 
 
+@pytest.mark.parametrize("words", [[], ["disk"], ["trace", "generate"]])
+def test_without_a_command_the_help_is_shown(capsys, words):
+    with pytest.raises(SystemExit):
+        main([*words, "--help"])
+    shown = capsys.readouterr().out
+    with pytest.raises(SystemExit) as left:
+        main(words)
+    out, error = capsys.readouterr()
+    assert (left.value.code, out) == (2, "") and error.startswith(shown)
+    assert re.fullmatch(r"misspenalty.*: error: the following arguments are required: [A-Z]+\n", error[len(shown) :])
+
+
+@pytest.mark.parametrize("group", ["trace", "trace generate", "disk", "conformance", "new", "record"])
+def test_the_help_of_a_group_says_what_it_is_for(capsys, group):
+    with pytest.raises(SystemExit):
+        main([*group.split(), "--help"])
+    purpose = capsys.readouterr().out.split("\n\n")[1]
+    assert purpose[0].isupper() and purpose.endswith(".")
+
+
 def test_numbers_of_one_are_in_the_singular(capsys, tmp_path):
     (path := tmp_path / "one.csv").write_text("key,op\n7,R\n")
     info = run(capsys, "trace", "info", str(path))[1]

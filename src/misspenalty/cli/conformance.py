@@ -16,7 +16,12 @@ from misspenalty.policies.registry import ALIASES
 
 def add(commands):
     """Add the commands to a parser."""
-    parser = commands.add_parser("conformance", help="check whether a cache implements the policy it claims")
+    parser = commands.add_parser(
+        "conformance",
+        help="check whether a cache implements the policy it claims",
+        description="Compare the hits and evictions of any cache with vectors: short traces and the outcomes on them of"
+        " the policy that the cache claims to implement.",
+    )
     actions = parser.add_subparsers(required=True, metavar="ACTION")
     check = add_command(
         actions,

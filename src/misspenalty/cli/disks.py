@@ -13,7 +13,12 @@ from misspenalty.io.later import pd
 
 def add(commands):
     """Add the commands to a parser."""
-    parser = commands.add_parser("disk", help="drives: list them, look at one, replay requests, fit or import one")
+    parser = commands.add_parser(
+        "disk",
+        help="drives: list them, look at one, replay requests, fit or import one",
+        description="Show the described drives, compare a simulated drive with times measured on a real one, and"
+        " describe a drive of your own. 'misspenalty penalty --device' uses the drives.",
+    )
     disk = parser.add_subparsers(required=True, metavar="COMMAND")
     add_command(disk, "list", "list the installed drives", _list, ("misspenalty disk list",))
 

@@ -164,7 +164,10 @@ class Parser(argparse.ArgumentParser):
         return super().parse_args(args, namespace)
 
     def error(self, message: str) -> NoReturn:
-        """Print the error and exit with status 2."""
+        """Print the error and exit with status 2; if a command is missing, print the help above the error."""
+        if self._subparsers and message.startswith("the following arguments are required"):
+            self.print_help(sys.stderr)
+            self.exit(2, f"{self.prog}: error: {message}\n")
         if match := re.search(r"invalid choice: '([^']*)' \(choose from (.*)\)", message):
             message += did_you_mean(match[1], re.findall(r"[\w-]+", match[2]))
         if re.fullmatch(r"unrecognized arguments: .*\.(csv|json)", message):

@@ -35,7 +35,11 @@ KINDS = {  # kind of package: what it contains, and a function that lists the na
 
 def add(commands):
     """Add the commands to a parser."""
-    parser = commands.add_parser("new", help="start a package with a policy, predictor, trace format or drive")
+    parser = commands.add_parser(
+        "new",
+        help="start a package with a policy, predictor, trace format or drive",
+        description="Write a package of your own that adds a policy, predictor, trace format or drive when installed.",
+    )
     new = parser.add_subparsers(required=True, metavar="KIND")
     for kind, (what, _) in KINDS.items():
         command = add_command(

@@ -11,7 +11,12 @@ MOST_PAGES = 1 << 20
 
 def add(commands):
     """Add the commands to a parser."""
-    parser = commands.add_parser("record", help="record your own workload (Linux, root, bpftrace)")
+    parser = commands.add_parser(
+        "record",
+        help="record your own workload (Linux, root, bpftrace)",
+        description="Write a trace of what a database, a command or a disk does while you use it, for 'misspenalty"
+        " curve' and 'misspenalty penalty'. It needs Linux, root and bpftrace.",
+    )
     kinds = parser.add_subparsers(required=True, metavar="COMMAND")
     postgres = add_command(
         kinds,

@@ -24,9 +24,12 @@ from misspenalty.traces.reader import find_format
 
 def add(commands):
     """Add the commands to a parser."""
-    trace = commands.add_parser("trace", help="look at a trace, or compile it").add_subparsers(
-        required=True, metavar="COMMAND"
+    parser = commands.add_parser(
+        "trace",
+        help="look at a trace, or compile it",
+        description="Show how a trace is read and what it contains, list the formats, and compile or generate a trace.",
     )
+    trace = parser.add_subparsers(required=True, metavar="COMMAND")
     info = add_command(
         trace,
         "info",
@@ -67,7 +70,9 @@ def add(commands):
     add_trace(convert)
     convert.add_argument("output", metavar="OUTPUT", type=Path, help="folder to create, such as mine.trace")
     add_format_options(convert)
-    generate = trace.add_parser("generate", help="generate the trace of a workload")
+    generate = trace.add_parser(
+        "generate", help="generate the trace of a workload", description="Generate the trace of a workload."
+    )
     workloads = generate.add_subparsers(required=True, metavar="WORKLOAD")
     _spc1_command(workloads)
     _streams_command(workloads)
