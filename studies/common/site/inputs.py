@@ -151,7 +151,7 @@ def _check_verdict(row):
 
 def read_readings(path, study):
     """Return the code and the rows that each claim of a study is based on; rows are listed by their table's path."""
-    with called(path, "a record of what claims are based on", "make it with `snakemake --cores all readings`"):
+    with called(path, "a record of what claims are based on", "make it with `.venv/bin/snakemake -c all readings`"):
         found = TypeAdapter(dict[str, Reading]).validate_python(json.loads(path.read_text(encoding="utf-8")))
         for one in found.values():
             one.rows = {f"{study}/{item}.csv": rows for item, rows in one.rows.items()}
@@ -179,7 +179,9 @@ def rows_of(path, numbers):
 
 def lines_of(path, line):
     """Return the lines of a source, and check that it has a line of this number."""
-    with called(path, "the source that decides a claim", "make the readings with `snakemake --cores all readings`"):
+    with called(
+        path, "the source that decides a claim", "make the readings with `.venv/bin/snakemake -c all readings`"
+    ):
         lines = path.read_text(encoding="utf-8").splitlines()
         if not 1 <= line <= len(lines):
             raise ValueError(f"it has {len(lines)} lines, but line {line} is named")

@@ -168,7 +168,7 @@ class _Site:
         if missing := [claim for claim in self.claims["id"] if claim not in found]:
             raise InputError(
                 f"no reading of the claim {missing[0]}", path=self.results / "claims.csv",
-                remedy="make it with `snakemake --cores all readings`",
+                remedy="make it with `.venv/bin/snakemake -c all readings`",
             )  # fmt: skip
         return found
 

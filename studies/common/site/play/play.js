@@ -34,6 +34,8 @@ let manifest;
 let sized = []; // policies that are defined for objects of different sizes
 let rows = [];
 
+const counted = (count, noun) => `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
+
 function say(text) {
   status.textContent = text;
   status.classList.remove("failed");
@@ -142,7 +144,7 @@ async function run() {
   rows = made;
   await show(about, device, wanted.by_bytes);
   const took = ((performance.now() - begin) / 1000).toFixed(1);
-  say(`${rows.length} ${device ? "timed " : ""}replays of ${about.references.toLocaleString("en")} references in ${took} s.` +
+  say(`${counted(rows.length, `${device ? "timed " : ""}replay`)} of ${counted(about.references, "reference")} in ${took} s.` +
     (about.file === undefined ? "" : " The address cannot name a file of yours, so a link to this page opens it with one of the page's own traces."));
 }
 
@@ -268,7 +270,7 @@ async function own(file) {
   const about = await call("own", { name, file, ...given });
   opened.set(name, { ...about, file: file.name, format: given.form, block_size: given.block_size });
   [...fields.trace.options].filter((option) => option.value.startsWith("own_")).forEach((option) => option.remove());
-  fields.trace.add(new Option(`${file.name}: ${about.references.toLocaleString("en")} references (stays on this machine)`, name, false, true));
+  fields.trace.add(new Option(`${file.name}: ${counted(about.references, "reference")} (stays on this machine)`, name, false, true));
   if (by_bytes(about)) choose(chosen().some((policy) => !sized.includes(policy)) ? BY_BYTES : chosen());
   say(`${about.text}.`);
 }

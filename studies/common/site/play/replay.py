@@ -25,6 +25,7 @@ from misspenalty.traces.trace import Trace
 
 TRACES = {}  # opened traces, by the names that the page chose
 DRIVES = {}  # drives loaded so far, by name
+OFFERED = {"--format", "--block-size"}  # options that the page has for reading a file
 MOST_TIMED = 2_000_000  # maximum number of references in a timed replay, because their times take memory and are sorted
 
 
@@ -68,6 +69,13 @@ def open_file(name, path, form, block_size):
         raise ParameterError(
             f"{Path(path).name}: a Parquet file cannot be read in a browser ({error}); convert it to text, or use the"
             " command line"
+        ) from error
+    except MissPenaltyError as error:
+        lacking = set(re.findall("--[a-z][a-z-]*", str(error))) - OFFERED
+        if not lacking:
+            raise
+        raise ParameterError(
+            f"{error}. This page does not offer {', '.join(sorted(lacking))}: use the command line"
         ) from error
     finally:
         Path(path).unlink()

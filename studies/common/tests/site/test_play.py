@@ -254,7 +254,15 @@ def test_a_word_for_a_missing_key_is_refused_in_the_words_of_the_package(page, t
     with pytest.raises(misspenalty.InputError) as error:
         misspenalty.open_trace(tmp_path / "keys.csv")
     native = str(error.value).replace(str(tmp_path / "keys.csv"), "keys.csv")
-    assert dropped(page, "keys.csv", text.encode()) == f"Error: {native}"
+    left = "This page does not offer --key: use the command line"
+    assert dropped(page, "keys.csv", text.encode()) == f"Error: {native}. {left}"
+
+
+def test_one_replay_of_one_reference_is_in_the_singular(page):
+    page.evaluate("choose(['lru'])")
+    said = dropped(page, "one.txt", b"7\n", size="1")
+    page.evaluate("choose(FIRST)")
+    assert said.startswith("1 replay of 1 reference in ")
 
 
 # Functions that the page's modules use only in code that the page never runs: tables of drives, which are packed when
