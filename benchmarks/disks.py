@@ -31,7 +31,7 @@ from misspenalty.disks.requests import read_requests, replay
 from misspenalty.io.files import write_csv
 
 ROOT = Path(__file__).parents[1]
-TRACES = Path(os.environ.get("MISSPENALTY_SHARED_TRACES", ROOT.parent / "shared" / "traces")) / "drives"
+TRACES = Path(os.environ.get("MISSPENALTY_SHARED_TRACES", ROOT / "data" / "external")) / "drives"
 DRIVES = ("cheetah9lp", "hp97560", "ultrastar_146z10")
 DISKSIM = (20_000, 54_000)  # requests per second, by drive
 DEMERITS = {  # DiskSim 4.0's, published with the traces, ms

@@ -1,6 +1,7 @@
 """Compare every drive, read as DiskSim reads it, request by request with DiskSim 4.0's answers to synthetic streams.
 
-The shared reference data hold four streams of 3,000 requests for each of eleven drives. A row has the percentage of a
+The reference data hold four streams of 3,000 requests for each of eleven drives. They are looked for in the folder
+``disksim_synthetic`` below ``$MISSPENALTY_SHARED``, by default ``data/external``. A row has the percentage of a
 stream's requests that agree within 1 us, and counts the others by the first of ``CAUSES`` that applies. A request that
 differs shifts the platter for those after it, so only the first of each run of differing requests shows the cause.
 
@@ -20,7 +21,7 @@ from misspenalty import disks
 from misspenalty.io.files import write_csv
 
 ROOT = Path(__file__).parents[1]
-FOLDER = Path(os.environ.get("MISSPENALTY_SHARED", ROOT.parent / "shared")) / "disksim_synthetic"
+FOLDER = Path(os.environ.get("MISSPENALTY_SHARED", ROOT / "data" / "external")) / "disksim_synthetic"
 DRIVES = (
     "atlas10k", "atlas_iii", "barracuda", "cheetah4lp", "cheetah9lp", "dec_rz26", "hp_c2247a", "hp_c2490a", "hp_c3323a",
     "ibm18es", "st41601n",
