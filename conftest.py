@@ -16,7 +16,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
 PERMITTED = Path(__file__).parent / "tests" / "permitted_skips.txt"
-LONGEST = ("tests/project/test_workflow.py", "tests/project/", "studies/common/tests/")  # a file and folders
+LONGEST = ("tests/project/test_workflow.py", "tests/project/", "studies/common/tests/")
 
 
 def pytest_collection_modifyitems(items):

@@ -262,7 +262,7 @@ def test_a_source_of_a_value_that_the_drive_cannot_have_is_refused(tmp_path, bas
 
 
 def test_a_source_replaces_the_whole_source_of_the_drive_that_is_like_it(tmp_path):
-    """The new source names no decision, so the value stays when the description is read as DiskSim reads it."""
+    """The new source records no departure from DiskSim, so reading the drive as DiskSim does keeps the value."""
     own = {"status": "measured", "source": "our bench"}
     kind = like(tmp_path, "ibm18es", mechanics={"head_switch_ms": 2.5}, sources={"mechanics.head_switch_ms": own})
     assert disks.load("ibm18es").source("mechanics.head_switch_ms")["decision"] == "head_switch"

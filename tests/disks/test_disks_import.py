@@ -250,7 +250,7 @@ def test_wrong_parameter_files_are_refused(capsys, made, tmp_path, change):
 
 
 def test_a_seek_table_may_have_one_point(capsys, made, tmp_path):
-    """The time of the only point holds for every distance above 0."""
+    """The time of the only point applies to every distance above 0."""
     output = tmp_path / "mine.yaml"
     assert main(["disk", "import", str(made(seek="Seek distances measured: 1\n3, 2.5\n")), str(output)]) == 0
     capsys.readouterr()

@@ -1,4 +1,4 @@
-"""A YAML document that is missing, broken or hostile gives an error that names the file."""
+"""A YAML document that is missing, broken or hostile is refused with an error that names the file."""
 
 import subprocess
 import sys

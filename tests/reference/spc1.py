@@ -64,7 +64,7 @@ class Spc1Reference:
         return (self.draw() >> 32) * n >> 32
 
     def load(self, now, bsus, iops):
-        """Let `bsus` BSUs send `iops` requests per second in total from `now` on."""
+        """Set the load from `now` on: the first `bsus` BSUs send `iops` requests per second in total."""
         self.bsus, self.gap = bsus, 1e9 / iops
         self.due = now + self.wait()
 
