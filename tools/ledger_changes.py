@@ -17,7 +17,7 @@ import pandas as pd
 import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
-BEFORE, CLAIMS = "data/published/claims.yaml", "results/claims.csv"  # one ledger, until each study got its own
+BEFORE, CLAIMS = "data/published/claims.yaml", "results/claims.csv"  # older versions have a single ledger
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 RULE = ("kind", "published", "unit", "tolerance", "complement", "tie", "clear")  # keys that decide a verdict
 WITHDRAWN = re.compile(r"^\| `([a-z0-9_.]+)` \| (.*) \|$", re.MULTILINE)

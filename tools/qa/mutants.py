@@ -230,8 +230,8 @@ def collect(folder, files, then):
 
 
 def nearest(path):
-    """Return the test files nearest to a source, with the one that runs docstring examples, and those of them that
-    import the module of the source."""
+    """Return two lists of test files: those nearest to a source and the one that runs docstring examples; and which of
+    these import the source's module."""
     first, second, *_ = (*path.split("/"), "")
     own = f"studies/{second}/tests" if first == "studies" else f"tests/{first}"
     own = own if (ROOT / own).is_dir() else "tests"

@@ -153,7 +153,7 @@ def declared(what):
 
 
 def final_outputs():
-    """Return every file of `make reproduce` except the manifest, which lists them."""
+    """Return every file that `make reproduce` writes except the manifest, which lists them."""
     return [
         *(path for plan in PLANS.values() for path in plan.files()),
         "results/reasons.csv",
