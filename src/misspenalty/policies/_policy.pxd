@@ -23,7 +23,7 @@ cdef class Policy(Kernel):
     cdef readonly Py_ssize_t resident       # blocks in the cache now
     cdef readonly int64_t requests          # references so far
     cdef readonly int64_t evictions         # blocks evicted so far
-    cdef readonly int64_t counted_evictions # those that counted references evicted, see `replay`
+    cdef readonly int64_t counted_evictions # blocks evicted by counted references; see `replay`
     cdef readonly int64_t ghost_hits        # misses on blocks that the history still held
     cdef readonly int64_t memory            # bytes of all arrays
     cdef bint varies                        # whether a miss in a full cache may evict no block, or several

@@ -128,7 +128,7 @@ cdef void run_refreshing(Policy policy, const block_t* ids, const uint8_t* refre
 cdef void run_counting(
     Policy policy, const block_t* ids, const uint8_t* refresh, const uint8_t* counted, Py_ssize_t n, uint8_t* hit
 ) noexcept nogil:
-    """Replay references, and add the evictions of the marked ones to `counted_evictions`; NULL marks all.
+    """Replay references; add evictions by `counted` ones to `counted_evictions` (all of them if `counted` is NULL).
 
     Unless the policy `varies`, a miss in a full cache evicts exactly one block. If it does, each stretch of references
     that are all counted, or all uncounted, is replayed on its own.

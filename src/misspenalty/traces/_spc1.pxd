@@ -102,7 +102,7 @@ cdef inline void draw_gap(spc1_t* w, int64_t since) noexcept nogil:
 
 
 cdef inline void set_load(spc1_t* w, int64_t now, uint32_t bsus, double iops) noexcept nogil:
-    """Let the first `bsus` BSUs send `iops` requests per second in total from `now` on; each stream keeps its place."""
+    """Set the load from `now` on: the first `bsus` BSUs send `iops` requests per second; streams keep their places."""
     w.bsus = bsus
     w.gap = 1e9 / iops
     draw_gap(w, now)

@@ -79,7 +79,7 @@ cdef class Spc1(Kernel):
         return self.state.due
 
     def load(self, now, bsus, iops):
-        """Let `bsus` BSUs, no more than were made, send `iops` requests per second in total from `now`, ns, on.
+        """Set the load from `now` (ns) on: the first `bsus` BSUs send `iops` requests per second in total.
 
         Raises
         ------

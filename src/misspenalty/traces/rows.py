@@ -70,7 +70,7 @@ class Rows:
         self.padded = False  # whether a key that is a number begins with a zero
         self.exponents = False  # whether a key that is a number is written with an exponent
         self.ends: set[str] = set()  # has "below" if a key is below 0, "beyond" if a key is above 2**63 - 1
-        self.zoned: set[bool] = set()  # whether times name their zone; both values if only some do
+        self.zoned: set[bool] = set()  # whether times state their zone; {False, True} if only some do
         self.midnights = 0  # how often times of day fall by more than half a day
         self.latest: int | None = None  # last time in ISO 8601, ns
 

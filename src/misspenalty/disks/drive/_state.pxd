@@ -150,7 +150,7 @@ cdef struct drive_t:
     int32_t ahead                   # segment that is being read ahead into, or -1
     int32_t direction               # direction of LOOK: 1 = towards higher cylinders, -1 = towards lower ones
     int64_t arm_free                # end of the arm's work that cannot be stopped, ns
-    int64_t ahead_lbn               # read-ahead: this block is next
+    int64_t ahead_lbn               # next block to read ahead
     int64_t ahead_time              # … and the arm, on `track`, is free for it from this time on, ns
     int64_t dirty_until             # some segment may be dirty until then, ns; 0 = all are clean
     int64_t now                     # end of the last request, or a later time given to `position`; caller's clock, ns

@@ -38,7 +38,7 @@ class Accuracy(NamedTuple):
 
 
 def measure_accuracy(ids: ArrayLike, predictor: str | type, **parameters: Any) -> Accuracy:
-    """Let a predictor follow a trace and count how often it predicted the next event.
+    """Feed a trace to a predictor, and count how often it predicted the next event.
 
     Parameters
     ----------

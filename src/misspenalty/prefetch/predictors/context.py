@@ -76,7 +76,7 @@ class Node:
 
 
 class ContextReference(Reference):
-    """The common part of the context models' definitions."""
+    """Base class of the context models' definitions."""
 
     one_node = chained = False
 
