@@ -426,7 +426,7 @@ def fit_scale(study, target_s, low, high):
     charged = np.mean([run.compute_s for run in runs]) - recorded
     if not low * recorded <= target_s - charged <= high * recorded or recorded <= 0:
         raise ParameterError(
-            f"{study.benchmark}: {recorded:.3f} s recorded and {charged:.3f} s of read calls cannot be scaled to "
-            f"{target_s:g} s by {low:g} to {high:g}"
+            f"{study.benchmark}: {recorded:.3f} s of recorded compute cannot be scaled by a factor of {low:g} to "
+            f"{high:g} to reach {target_s:g} s together with {charged:.3f} s of read calls"
         )
     return float(f"{(target_s - charged) / recorded:.6g}")

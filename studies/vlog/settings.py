@@ -197,8 +197,8 @@ class VlogSettings(Settings):
             )
         if more >= 1 or not all(fits(platform, system, replace(load, utilisation=more)) for system in SYSTEMS):
             raise SettingError(
-                f"{load.utilisation:g}, but under a condition {DF_RESERVE:g} more of the blocks are live, and that"
-                f" many do not fit on {label}; choose a lower utilisation",
+                f"{load.utilisation:g}; a condition adds {DF_RESERVE:g}, and the file then does not fit on {label};"
+                " choose a lower utilisation",
                 "workload",
                 "utilisation",
             )
@@ -211,7 +211,10 @@ class VlogSettings(Settings):
         if label in self.files_on:
             self._check_small_files(label, most)
             if (least := min(self.fig8_utilisations)) * blocks < 1:
-                raise SettingError(f"{least:g} of the {blocks} blocks of {label} is less than one", "fig8_utilisations")
+                raise SettingError(
+                    f"{least:g} of the {blocks} blocks of {label} is less than one block; choose a larger share",
+                    "fig8_utilisations",
+                )
         if label in self.files_on and self.large_file_mb * 2**20 // BLOCK > 0.8 * most:
             raise SettingError(
                 f"the file takes more than 80 % of the room on {label}; choose a smaller one", "large_file_mb"

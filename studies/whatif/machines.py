@@ -24,7 +24,7 @@ PACKET, HEADERS = 1460, 78  # bytes of an Ethernet packet: its data, and everyth
 REQUESTS = 2000  # random requests over which a disk's times are averaged
 REMOTE = "remote_memory"
 NAMES = {"disk": "disk", "sata_ssd": "SATA SSD", "nvme": "NVMe", REMOTE: "remote memory"}
-NEAR_ENDLESS = 1024  # requests that a server's memory serves at a time: so many that none waits for it
+NEAR_ENDLESS = 1024  # requests that a server's memory serves at a time, enough that none waits for it
 
 
 @dataclass(frozen=True)

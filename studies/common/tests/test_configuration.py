@@ -257,7 +257,7 @@ SPARC = {"host": "sparc10", "drive": "hp97560", "cylinders": 36}
         ({"small_files": 4096}, r"vlog\.small_files: 4096; sparc10_hp has room for 4095 files"),
         (
             {"workload": CONFIG["vlog"]["workload"] | {"utilisation": 0.85}},
-            r"vlog\.workload\.utilisation: 0\.85, but under a condition 0\.12 more of the blocks are live",
+            r"vlog\.workload\.utilisation: 0\.85; a condition adds 0\.12, and the file then does not fit",
         ),
         (
             {

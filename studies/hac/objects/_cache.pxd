@@ -1,4 +1,4 @@
-# The common part of client caches: frames of real memory, an indirection table and the program's stack. A policy is a
+# Declare the base of client caches: frames of real memory, an indirection table and the program's stack. A policy is a
 # subclass that defines how a frame is freed. Methods that follow references are here, to be inlined into traversals.
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t
@@ -30,7 +30,7 @@ cdef extern from *:
     """
     int64_t ticks() noexcept nogil
 
-cdef enum:                          # operations that a cache times on request
+cdef enum:                          # operations whose time a cache measures on request
     REGISTER = 0                    # copying the page into its frame
     STACK = 1
     USAGE = 2

@@ -55,7 +55,7 @@ _FAILURES = {
 
 
 class ClientCache:
-    """The common part of all client caches.
+    """Base class of all client caches.
 
     Parameters
     ----------

@@ -175,7 +175,7 @@ cdef class VirtualLog(Store):
         return self.arrays["pieces"][["address", "sequence", "parent", "degree"]].copy()
 
     def fail_after(self, sectors):
-        """Let the power fail after `sectors` more sectors have been written."""
+        """Schedule a power failure for when `sectors` more sectors have been written."""
         self.check_unused()
         self.budget = sectors
 

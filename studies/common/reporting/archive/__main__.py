@@ -59,7 +59,7 @@ def _write(options):
         raise InputError(
             "is not what the last run wrote according to its manifest",
             path=Path(options.root) / changed[0],
-            remedy="`make reproduce` makes it again",
+            remedy="make it again with `make reproduce`",
         )
     if crate.git_commit(options.root):
         _check_results_in_git(options.root, outputs)
