@@ -14,8 +14,8 @@ changes.
 
 It would count against the variant if no size had misses within the 15 % that claims are allowed; if the size were at an
 end of the range, or the installation at an end of its own; if the claims that it gains were only those that the fits
-read; or if it lost as many as it gained. Whatever the outcome, the judged results remain those of the other database:
-the variant enters no total, and no other variant is tried in its place. Orders within the noise of the seeds are
+read; or if it lost as many as it gained. Whatever comes out, the judged results stay those of the other database: the
+variant enters no total, and another variant is not tried instead of it. Orders within the noise of the seeds are
 ties, as in the judged results.
 """
 
