@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture
 def checkout(tmp_path):
-    for name in ("Makefile", "requirements.lock"):
+    for name in ("Makefile", "requirements-build.lock", "requirements.lock"):
         shutil.copy(ROOT / name, tmp_path)
     (tmp_path / "src").mkdir()
     return tmp_path
