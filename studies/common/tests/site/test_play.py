@@ -20,6 +20,7 @@ import misspenalty
 from misspenalty import ParameterError, byte_hit_ratio_curve, disks, penalty, simulate
 from misspenalty.policies.registry import known_policies
 from misspenalty.replay.cache_size import cache_sizes
+from misspenalty.traces.reading import counted
 from misspenalty_studies.common.site.pages import build_site
 from tests.fuzz import corpus
 
@@ -191,7 +192,7 @@ def test_every_format_is_read_as_natively(page, tmp_path, name):
     except misspenalty.InputError:
         trace, form = misspenalty.open_trace(path, name), name
     said = dropped(page, name, content, form)
-    assert f"replays of {len(trace)} references" in said, said
+    assert f"replays of {counted(len(trace), 'references')} in" in said, said
     assert page.evaluate("opened.get(document.querySelector('select[name=trace]').value).text") == repr(trace)[1:-1]
     chosen = page.evaluate("document.querySelector('select[name=trace]').value")
     for size in ("1", "2", "50%"):
@@ -231,7 +232,7 @@ LOG = """127.0.0.1 - - [10/Oct/2000:13:55:36 -0700] "GET /a.gif HTTP/1.0" 200 23
 def test_unknown_sizes_and_times_in_two_columns_are_read_as_natively(page, tmp_path, name, text):
     (tmp_path / name).write_text(text)
     native = misspenalty.open_trace(tmp_path / name)
-    assert f"replays of {len(native)} references" in dropped(page, name, text.encode(), size="50%")
+    assert f"replays of {counted(len(native), 'references')} in" in dropped(page, name, text.encode(), size="50%")
     about = "opened.get(document.querySelector('select[name=trace]').value).text"
     assert page.evaluate(about) == repr(native)[1:-1]
 
@@ -547,7 +548,7 @@ def test_several_files_are_refused_and_dragged_text_is_left_to_the_browser(page)
 
 def test_an_address_with_a_load_but_no_number_takes_the_load_s_own(browser, address):
     page = opened(browser, address, policy="lru", size="1%", device="5ms", load="interval")
-    assert page.locator("input[name=amount]").input_value() == "300us" and "timed replays of" in status(page)
+    assert page.locator("input[name=amount]").input_value() == "300us" and "1 timed replay of" in status(page)
     page.close()
 
 
