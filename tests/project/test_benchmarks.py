@@ -116,9 +116,10 @@ def test_samples_that_are_too_small_have_no_row(part, tmp_path, monkeypatch, cap
     assert capsys.readouterr().out.count("sample too small") == 3
 
 
-def test_agreement_with_the_simulator_is_counted(part, shared_traces, capsys):
+def test_agreement_with_the_simulator_is_counted(part, shared_traces, monkeypatch, capsys):
     pytest.importorskip("libcachesim")
     agreement = part("agreement")
+    monkeypatch.setattr(agreement, "TRACES", shared_traces)
     same = [policy for policy in agreement.PEERS if policy not in agreement.APART]
     table = pd.DataFrame(agreement.compare_with_simulator(["cpp", "loop"], [*same, "lirs"]))
     assert table[table["policy"] != "lirs"]["equal"].all()
@@ -131,6 +132,7 @@ def test_agreement_with_the_simulator_is_counted(part, shared_traces, capsys):
 
 def test_agreement_with_the_literature_is_scored(part, shared_traces, monkeypatch):
     agreement = part("agreement")
+    monkeypatch.setattr(agreement, "TRACES", shared_traces)
     few = {policy: agreement.LITERATURE[policy] for policy in ("LRU", "ARC", "MIN")}
     monkeypatch.setattr(agreement, "LITERATURE", few)
     table = pd.concat(agreement.compare_with_literature(["gli", "loop"]), ignore_index=True)
