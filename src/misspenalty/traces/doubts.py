@@ -42,8 +42,8 @@ HOSTS = {"host", "domain", "vhost", "site", "sitename", "authority", "server", "
 QUERIES = {"query", "querystring", "args"}
 STATUSES = {"status", "code", "response"}  # words of names of columns that may hold the status of answers
 BESIDE_STATUSES = {"http", "sc", "resp", "return", "result", "reply", "server", "origin", "edge"}
-BESIDE_PATHS = {"http", "cs", "x", "s", "request", "req", "uri", "url", "virtual", "header", "name", "id", "string",
-                "str"}  # fmt: skip
+BESIDE_PATHS = {"http", "cs", "x", "s", "request", "req", "uri", "url", "virtual", "header", "name", "id"}
+BESIDE_PATHS |= {"string", "str"}
 NAMED_PATHS = {"path", "uri", "url"}  # words of names of columns that hold paths, or addresses with their hosts
 PATH = re.compile(r"\s*(?:[A-Z]+ +)?/")  # beginning of a path, perhaps after a method
 STEPS = ("action", "event", "act")  # names of columns that say what happens to a request
