@@ -2,6 +2,6 @@
 
 from pathlib import Path
 
-from misspenalty_studies.common.claims import load_ledger
+from misspenalty_studies.common.claims.ledger import load_ledger
 
 LEDGER = load_ledger(Path(__file__).parents[1])

@@ -36,8 +36,8 @@ from misspenalty.disks.drive.description import ns, seek_table
 from misspenalty.errors import InputError, MissPenaltyError
 from misspenalty.io.files import atomic_path
 from misspenalty.io.threads import map_in_threads
-from misspenalty_studies.common.claims import load_ledger
 from misspenalty_studies.common.claims.forms import TIE, limit_of
+from misspenalty_studies.common.claims.ledger import load_ledger
 
 ROOT = Path(__file__).parents[1]
 SOURCES = ROOT / "src"

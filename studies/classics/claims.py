@@ -3,7 +3,7 @@
 import xarray as xr
 
 from misspenalty_studies.classics.settings import TABLE_1, TRACES
-from misspenalty_studies.common.claims import Table, cross
+from misspenalty_studies.common.claims.tables import Table, cross
 
 PRINTED = ("arc", "lru", "fbr", "lirs", "mq", "lru2", "2q", "lrfu", "opt")  # the rows of ARC's Table 1 except LFU
 TUNED = ("lru2", "2q", "lrfu")

@@ -16,6 +16,7 @@ from pydantic import Field, ValidationError, create_model, model_validator
 from misspenalty.errors import InputError, ParameterError
 from misspenalty.io.files import atomic_path
 from misspenalty_studies.common import settings
+from misspenalty_studies.common.claims.ledger import load_calibration
 from misspenalty_studies.common.settings import Name, Settings, explain, setting
 from misspenalty_studies.common.settings.documents import block_of, default_text, schema_text, table_text
 from misspenalty_studies.common.settings.messages import allowed
@@ -114,10 +115,6 @@ def checked(config, files=(), root=None):
     """
     context = {}
     if root is not None:
-        from misspenalty_studies.common.claims import (
-            load_calibration,  # takes a second to import, and jobs do not need it
-        )
-
         context = {"root": Path(root), "fits": load_calibration(Path(root) / "data" / "calibration.yaml")}
     try:
         return Configuration.model_validate(config, context=context).plain()

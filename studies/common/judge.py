@@ -6,16 +6,11 @@ import pandas as pd
 
 from misspenalty.errors import InputError
 from misspenalty_studies.common import study as declared
-from misspenalty_studies.common.claims import (
-    COLUMNS,
-    agreement,
-    forecasts,
-    judge,
-    load_calibration,
-    load_ledger,
-    read_logged,
-    under_conditions,
-)
+from misspenalty_studies.common.claims.conditions import under_conditions
+from misspenalty_studies.common.claims.ledger import load_calibration, load_ledger
+from misspenalty_studies.common.claims.remarks import read_logged
+from misspenalty_studies.common.claims.report import COLUMNS, judge
+from misspenalty_studies.common.claims.summary import agreement, forecasts
 from misspenalty_studies.common.claims.tables import BY_SEED
 from misspenalty_studies.common.reporting.jobs import write_table
 from misspenalty_studies.common.study import claims_modules

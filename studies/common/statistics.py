@@ -1,7 +1,6 @@
 """Compute statistics that several studies report."""
 
 import numpy as np
-from scipy.special import stdtrit
 
 CONFIDENCE = 0.95  # level of every confidence interval in the results
 
@@ -26,4 +25,6 @@ def half_width(deviation, number):
     >>> round(float(half_width(1.0, 3)), 6)
     2.484138
     """
+    from scipy.special import stdtrit  # slow to import, and most jobs do not need it
+
     return stdtrit(np.maximum(number - 1, 1), (1 + CONFIDENCE) / 2) * deviation / np.sqrt(number)

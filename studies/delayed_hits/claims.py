@@ -1,7 +1,7 @@
 """Record what the tables of the delayed-hits study show for each statement."""
 
 from misspenalty.latency.steps import POLICIES
-from misspenalty_studies.common.claims import Table, cross
+from misspenalty_studies.common.claims.tables import Table, cross
 
 TRACES = ["sample", "syn_zipf", "syn_bursts"]
 PCT = [1, 5, 10, 25]

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from misspenalty_studies.common.claims import Table, cross
+from misspenalty_studies.common.claims.tables import Table, cross
 from misspenalty_studies.dispute.published import EVERY, FIGURE_6, FIGURE_7, WEB
 from misspenalty_studies.dispute.runs import ZIPF, ZIPF_BLOCKS
 

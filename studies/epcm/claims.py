@@ -2,7 +2,8 @@
 
 import pandas as pd
 
-from misspenalty_studies.common.claims import Table, below, cross
+from misspenalty_studies.common.claims.numbers import below
+from misspenalty_studies.common.claims.tables import Table, cross
 
 MODELS = ("last_successor", "pcm", "epcm")
 TABLES = {

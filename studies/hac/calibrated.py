@@ -22,7 +22,8 @@ ties, as in the judged results.
 import pandas as pd
 
 from misspenalty.errors import ParameterError
-from misspenalty_studies.common.claims import judge, load_calibration, read_ledger
+from misspenalty_studies.common.claims.ledger import load_calibration, read_ledger
+from misspenalty_studies.common.claims.report import judge
 from misspenalty_studies.hac import claims as hac_claims
 from misspenalty_studies.hac import further, projections
 from misspenalty_studies.hac.object_server.object_client import load_testbed

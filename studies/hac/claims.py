@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from misspenalty_studies.common.claims import Table, below, cross
+from misspenalty_studies.common.claims.numbers import below
+from misspenalty_studies.common.claims.tables import Table, cross
 
 POINT = {"T6": 0.16, "T1-": 5, "T1": 12, "T1+": 20}  # client cache of Figure 9, MB
 TRAVERSALS = list(POINT)

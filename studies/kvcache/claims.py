@@ -3,7 +3,7 @@
 import numpy as np
 import xarray as xr
 
-from misspenalty_studies.common.claims import Table, cross
+from misspenalty_studies.common.claims.tables import Table, cross
 from misspenalty_studies.kvcache.settings import ALL
 
 FIGURE_9 = [10_000, 100_000, 1_000_000, 2_000_000, 4_000_000, 5_000_000, 8_000_000, 10_000_000, 50_000_000]

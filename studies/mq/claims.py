@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from misspenalty_studies.common.claims import Table, cross
+from misspenalty_studies.common.claims.tables import Table, cross
 from misspenalty_studies.mq.captures import fact
 
 SIZES = (128, 256, 512)

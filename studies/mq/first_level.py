@@ -30,8 +30,8 @@ import pandas as pd
 from misspenalty.errors import ParameterError
 from misspenalty.io.threads import map_in_threads
 from misspenalty.traces.distances import previous_use
-from misspenalty_studies.common.claims import read_ledger
 from misspenalty_studies.common.claims.conditions import under_conditions as judge_under
+from misspenalty_studies.common.claims.ledger import read_ledger
 from misspenalty_studies.mq import claims as mq_claims
 from misspenalty_studies.mq.runs import behind, blocks_of, replay
 

@@ -5,7 +5,9 @@ import itertools
 import pandas as pd
 import xarray as xr
 
-from misspenalty_studies.common.claims import Table, below, cross, load_calibration, read_ledger
+from misspenalty_studies.common.claims.ledger import load_calibration, read_ledger
+from misspenalty_studies.common.claims.numbers import below
+from misspenalty_studies.common.claims.tables import Table, cross
 
 POLICIES = ("lru_top", "lru_bottom", "sarc")
 LOADS = {

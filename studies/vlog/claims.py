@@ -4,7 +4,7 @@ import itertools
 
 import pandas as pd
 
-from misspenalty_studies.common.claims import Table, cross
+from misspenalty_studies.common.claims.tables import Table, cross
 from misspenalty_studies.vlog import conditions, runs
 
 PLATFORMS, PARTS, SYSTEMS = list(conditions.PLATFORMS), list(runs.COMPONENTS), list(runs.SYSTEMS)

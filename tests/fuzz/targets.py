@@ -19,7 +19,7 @@ import sites
 import misspenalty
 from misspenalty.errors import InputError
 from misspenalty.replay.profile import profile
-from misspenalty_studies.common.claims import read_ledger
+from misspenalty_studies.common.claims.ledger import read_ledger
 from misspenalty_studies.common.reporting.archive import crate
 from misspenalty_studies.common.reporting.archive.compare import compare_contents
 from misspenalty_studies.common.reporting.archive.verify import verify

@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from misspenalty_studies.common.claims import format_summary
+from misspenalty_studies.common.claims.summary import format_summary
 from misspenalty_studies.common.judge import write_claims
 from misspenalty_studies.common.reporting.jobs import logged
 

@@ -5,7 +5,7 @@ levels of several sizes.
 """
 
 import misspenalty
-from misspenalty_studies.common.claims import load_calibration
+from misspenalty_studies.common.claims.ledger import load_calibration
 from misspenalty_studies.common.reporting.jobs import logged, write_table
 from misspenalty_studies.mq.first_level import calibrate
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pandas as pd
 
 from misspenalty.plotting import save_figure
-from misspenalty_studies.common.claims import load_calibration
+from misspenalty_studies.common.claims.ledger import load_calibration
 from misspenalty_studies.common.overview import OVERVIEW_DPI, overview
 from misspenalty_studies.common.reporting.jobs import logged
 

@@ -11,7 +11,7 @@ from textwrap import fill
 import pandas as pd
 
 from misspenalty.io.files import atomic_path
-from misspenalty_studies.common.claims import conclusion, format_summary
+from misspenalty_studies.common.claims.summary import conclusion, format_summary
 from misspenalty_studies.common.judge import headlines
 from misspenalty_studies.common.reporting.cost import artifact_text, expected_text, readme_text
 from misspenalty_studies.common.reporting.dictionary import dictionary_text

@@ -1,6 +1,6 @@
 """Record what the tables of the sample study show for each statement."""
 
-from misspenalty_studies.common.claims import Table, cross
+from misspenalty_studies.common.claims.tables import Table, cross
 
 TABLES = {
     "faults": Table(("policy", "frames"), ("faults",), cross(policy=("fifo",), frames=(3, 4))),

@@ -6,23 +6,3 @@ the claims of papers; `agreement` lists the comparisons with programs, and `fore
 `under_conditions` judges the claims under other measured conditions. `misspenalty_studies.common.judge` reads the
 files, judges all studies, and writes the tables of verdicts.
 """
-
-# ruff: noqa: F401
-from misspenalty_studies.common.claims.conditions import MISSED, under_conditions
-from misspenalty_studies.common.claims.decided import Decided
-from misspenalty_studies.common.claims.forms import VERDICTS
-from misspenalty_studies.common.claims.ledger import Claim, Fit, load_calibration, load_ledger, read_ledger
-from misspenalty_studies.common.claims.numbers import below
-from misspenalty_studies.common.claims.recorder import Recorder
-from misspenalty_studies.common.claims.remarks import read_logged
-from misspenalty_studies.common.claims.report import BASES, COLUMNS, judge
-from misspenalty_studies.common.claims.summary import (
-    agreement,
-    claims_of,
-    conclusion,
-    forecasts,
-    format_summary,
-    headline,
-    summary,
-)
-from misspenalty_studies.common.claims.tables import Table, cross

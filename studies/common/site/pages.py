@@ -14,7 +14,8 @@ import vl_convert
 import misspenalty
 from misspenalty.errors import InputError, ParameterError
 from misspenalty.io.files import atomic_path
-from misspenalty_studies.common.claims import claims_of, conclusion, headline, load_ledger
+from misspenalty_studies.common.claims.ledger import load_ledger
+from misspenalty_studies.common.claims.summary import claims_of, conclusion, headline
 from misspenalty_studies.common.judge import headlines
 from misspenalty_studies.common.plan import paths_of
 from misspenalty_studies.common.reporting.jobs import caption_of, function_of, read_tables

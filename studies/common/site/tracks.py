@@ -43,7 +43,7 @@ def band_of(claim):
 
     Examples
     --------
-    >>> from misspenalty_studies.common.claims import Claim
+    >>> from misspenalty_studies.common.claims.ledger import Claim
     >>> band_of(Claim("a.b", "a", "Table 1", "", "value", 20, "stated", "claim", tolerance={"absolute": 2}))
     (18, 22, 20)
     """

@@ -9,7 +9,8 @@ import pytest
 import misspenalty
 from misspenalty.errors import InputError
 from misspenalty.latency.steps import POLICIES
-from misspenalty_studies.common.claims import judge, load_ledger
+from misspenalty_studies.common.claims.ledger import load_ledger
+from misspenalty_studies.common.claims.report import judge
 from misspenalty_studies.delayed_hits import claims, figures, runs, tables
 from misspenalty_studies.delayed_hits.workloads import bursts, read_steps
 

@@ -10,7 +10,8 @@ import pytest
 
 from misspenalty.errors import InputError
 from misspenalty.plotting import style
-from misspenalty_studies.common.claims import judge, load_ledger
+from misspenalty_studies.common.claims.ledger import load_ledger
+from misspenalty_studies.common.claims.report import judge
 from misspenalty_studies.dispute import claims, conditions, figures, packing, published, runs, tables
 
 ROOT = Path(__file__).parents[3]

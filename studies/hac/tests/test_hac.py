@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from misspenalty.errors import ParameterError
-from misspenalty_studies.common.claims import load_calibration
+from misspenalty_studies.common.claims.ledger import load_calibration
 from misspenalty_studies.hac import calibrated as hac_calibrated
 from misspenalty_studies.hac import claims, prices
 from misspenalty_studies.hac import conditions as hac_conditions

@@ -14,7 +14,8 @@ from misspenalty.errors import ParameterError
 from misspenalty.latency.prefill import PLACES, Server, bandwidth
 from misspenalty.plotting import style
 from misspenalty.traces.prompts import Prompts
-from misspenalty_studies.common.claims import judge, load_ledger
+from misspenalty_studies.common.claims.ledger import load_ledger
+from misspenalty_studies.common.claims.report import judge
 from misspenalty_studies.common.machine import load_machine
 from misspenalty_studies.kvcache import claims, cluster, conditions, cost, figures, runs, tables
 from misspenalty_studies.kvcache.machine import KvCacheMachine

@@ -11,7 +11,8 @@ import pytest
 import yaml
 
 from misspenalty import InputError, ParameterError
-from misspenalty_studies.common.claims import Decided, load_calibration, load_ledger
+from misspenalty_studies.common.claims.decided import Decided
+from misspenalty_studies.common.claims.ledger import load_calibration, load_ledger
 from misspenalty_studies.common.machine import Parameter
 from misspenalty_studies.sarc import claims, detection
 from misspenalty_studies.sarc import fit as sarc_fit

@@ -6,7 +6,9 @@ import pandas as pd
 import pytest
 
 from misspenalty import InputError
-from misspenalty_studies.common.claims import MISSED, judge, load_ledger, under_conditions
+from misspenalty_studies.common.claims.conditions import MISSED, under_conditions
+from misspenalty_studies.common.claims.ledger import load_ledger
+from misspenalty_studies.common.claims.report import judge
 from misspenalty_studies.common.judge import STUDIES, write_conditions
 
 ROOT = Path(__file__).parents[4]

@@ -11,16 +11,10 @@ import yaml
 from ledgers import LEDGER
 
 from misspenalty.errors import InputError
-from misspenalty_studies.common.claims import (
-    COLUMNS,
-    MISSED,
-    agreement,
-    format_summary,
-    judge,
-    load_calibration,
-    read_ledger,
-    summary,
-)
+from misspenalty_studies.common.claims.conditions import MISSED
+from misspenalty_studies.common.claims.ledger import load_calibration, read_ledger
+from misspenalty_studies.common.claims.report import COLUMNS, judge
+from misspenalty_studies.common.claims.summary import agreement, format_summary, summary
 from misspenalty_studies.common.judge import STUDIES, headlines, table_files, write_claims
 
 ROOT = Path(__file__).parents[4]

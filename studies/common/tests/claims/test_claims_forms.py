@@ -6,9 +6,10 @@ import pytest
 import xarray as xr
 
 from misspenalty.errors import InputError
-from misspenalty_studies.common.claims import Claim, Recorder, below
 from misspenalty_studies.common.claims.forms import in_unit, within
-from misspenalty_studies.common.claims.numbers import compare, number
+from misspenalty_studies.common.claims.ledger import Claim
+from misspenalty_studies.common.claims.numbers import below, compare, number
+from misspenalty_studies.common.claims.recorder import Recorder
 
 
 def claim(kind, published, **more):

@@ -10,8 +10,11 @@ import pytest
 from ledgers import LEDGER
 
 from misspenalty.errors import InputError
-from misspenalty_studies.common.claims import Claim, Decided, Fit, Recorder, Table, cross, judge
-from misspenalty_studies.common.claims.report import published_text
+from misspenalty_studies.common.claims.decided import Decided
+from misspenalty_studies.common.claims.ledger import Claim, Fit
+from misspenalty_studies.common.claims.recorder import Recorder
+from misspenalty_studies.common.claims.report import judge, published_text
+from misspenalty_studies.common.claims.tables import Table, cross
 from misspenalty_studies.common.judge import STUDIES, table_files
 
 ROOT = Path(__file__).parents[4]

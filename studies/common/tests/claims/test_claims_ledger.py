@@ -12,8 +12,7 @@ import yaml
 from ledgers import LEDGER
 
 from misspenalty.errors import InputError
-from misspenalty_studies.common.claims import read_ledger
-from misspenalty_studies.common.claims.ledger import SCHEMA
+from misspenalty_studies.common.claims.ledger import SCHEMA, read_ledger
 from misspenalty_studies.common.study import studies
 
 ROOT = Path(__file__).parents[4]

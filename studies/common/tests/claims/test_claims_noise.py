@@ -8,9 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from misspenalty_studies.common.claims import Claim, Table, cross, judge
+from misspenalty_studies.common.claims.ledger import Claim
 from misspenalty_studies.common.claims.noise import RUNS, Moved, runs
 from misspenalty_studies.common.claims.numbers import rounded
+from misspenalty_studies.common.claims.report import judge
+from misspenalty_studies.common.claims.tables import Table, cross
 from misspenalty_studies.common.statistics import half_width
 
 PLACES = tuple(range(6))

@@ -11,9 +11,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from ledgers import LEDGER
 
-from misspenalty_studies.common import claims
-from misspenalty_studies.common.claims import COLUMNS, VERDICTS, load_calibration, summary
+from misspenalty_studies.common.claims import report
 from misspenalty_studies.common.claims.comparisons import Order, Trend
+from misspenalty_studies.common.claims.decided import Decided
+from misspenalty_studies.common.claims.forms import VERDICTS
+from misspenalty_studies.common.claims.ledger import load_calibration
+from misspenalty_studies.common.claims.report import COLUMNS
+from misspenalty_studies.common.claims.summary import summary
 from misspenalty_studies.common.judge import STUDIES
 
 ROOT = Path(__file__).parents[4]
@@ -24,7 +28,7 @@ POINTS = {"T6": 0.16, "T1-": 5, "T1": 12, "T1+": 20}  # client caches of HAC's F
 
 
 def judge(tables, **options):
-    return claims.judge(PRINTED, PAPERS, tables, **options)
+    return report.judge(PRINTED, PAPERS, tables, **options)
 
 
 def mq_tables():
@@ -180,7 +184,7 @@ def recorded():
     """Return the forms that the studies record on the printed tables, by claim; None if no table decides the claim."""
     forms = {}
     for name, module in PAPERS.items():
-        forms |= claims.Decided(name, module, all_tables(), variant=False).forms
+        forms |= Decided(name, module, all_tables(), variant=False).forms
     return forms
 
 
@@ -303,7 +307,7 @@ def test_one_change_changes_the_verdict_that_reads_it(table, where, factor, clai
 def judged(tables, claim):
     study = claim.partition(".")[0]
     own = [one for one in PRINTED if one.study == study]
-    return claims.judge(own, {study: PAPERS[study]}, tables).set_index("id").loc[claim]
+    return report.judge(own, {study: PAPERS[study]}, tables).set_index("id").loc[claim]
 
 
 def test_a_sweep_in_which_every_size_would_count_is_not_testable():
@@ -423,7 +427,7 @@ def test_no_table_crashes_the_judge(data):
             table.loc[row, column] = data.draw(CELL)
         tables[name] = table.drop(index=list(data.draw(rows, label=f"rows of {name}")))
     own = [claim for claim in PRINTED if claim.study == study]
-    frame = claims.judge(own, {study: PAPERS[study]}, tables)
+    frame = report.judge(own, {study: PAPERS[study]}, tables)
     assert list(frame["id"]) == [claim.id for claim in own]
     assert set(frame["verdict"]) <= set(VERDICTS)
     assert frame.loc[frame["verdict"] == "not_testable", "note"].all()

@@ -2,7 +2,8 @@
 
 from ledgers import LEDGER
 
-from misspenalty_studies.common.claims import judge, read_logged
+from misspenalty_studies.common.claims.remarks import read_logged
+from misspenalty_studies.common.claims.report import judge
 from misspenalty_studies.common.judge import STUDIES
 
 MQ = [claim for claim in LEDGER if claim.study == "mq"]

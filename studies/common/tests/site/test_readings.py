@@ -12,7 +12,7 @@ from misspenalty_studies.common.judge import STUDIES
 from misspenalty_studies.common.site.readings import readings, write_readings
 
 SOURCE = """
-from misspenalty_studies.common.claims import Table
+from misspenalty_studies.common.claims.tables import Table
 
 TABLES = {"ratios": Table(("policy",), ("ratio",), ({"policy": "lru"}, {"policy": "mq"}, {"policy": "opt"}))}
 

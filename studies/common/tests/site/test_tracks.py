@@ -4,7 +4,8 @@ import math
 
 import pytest
 
-from misspenalty_studies.common.claims import Claim, Recorder
+from misspenalty_studies.common.claims.ledger import Claim
+from misspenalty_studies.common.claims.recorder import Recorder
 from misspenalty_studies.common.site.tracks import band_of, numbers_of, tracks
 
 
