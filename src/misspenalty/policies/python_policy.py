@@ -289,17 +289,18 @@ def construct(
         )
     room = capacity if block_bytes is None else capacity * block_bytes
     coming = [] if future is None else [[block for ids in future() for block in address[ids].tolist()]]
-    return PythonPolicy(name, make(name, cls, room, *coming, **parameters), capacity, address, block_bytes)
+    policy = make(f"policy {name}", cls, room, *coming, **parameters)
+    return PythonPolicy(name, policy, capacity, address, block_bytes)
 
 
-def make(name: str, cls: Callable[..., Any], capacity: int, *future: list[int], **parameters: Any) -> Any:
-    """Return a policy of class `cls`; raise a `ParameterError` if its constructor raises an exception."""
+def make(what: str, cls: Callable[..., Any], /, *arguments: Any, **parameters: Any) -> Any:
+    """Return an object of class `cls`; raise a `ParameterError` if its constructor raises an exception."""
     try:
-        return cls(capacity, *future, **parameters)
+        return cls(*arguments, **parameters)
     except ParameterError:
         raise
     except Exception as error:
-        raise ParameterError(f"policy {name}: its constructor raised {shown(error)}") from error
+        raise ParameterError(f"{what}: its constructor raised {shown(error)}") from error
 
 
 def size_argument(cls: Callable[..., Any]) -> inspect.Parameter | None:

@@ -91,7 +91,8 @@ class SizedPolicy:
         """
         own = self.check(parameters) | dict(self.fixed)
         if self.kernel is None:
-            return PythonBytes(self.name, make(self.name, self.reference, room, **own), room, address, sizes)
+            made = make(f"policy {self.name}", self.reference, room, **own)
+            return PythonBytes(self.name, made, room, address, sizes)
         if self.name == "wtinylfu":
             own["mean_bytes"] = max(int(sizes.sum()) // max(len(sizes), 1), 1)
         return self.kernel(min(room, MOST_REFERENCES), len(sizes), room=room, sizes=sizes, changes=changes, **own)

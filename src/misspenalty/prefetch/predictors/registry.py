@@ -5,16 +5,12 @@ the group ``misspenalty.predictors``, which names a class with ``access``, or a 
 predictor without a kernel is called in Python, slowly.
 """
 
-import functools
-import importlib
 import inspect
-import pkgutil
 from abc import ABC, abstractmethod
-from pathlib import Path
 
 from misspenalty.errors import ParameterError, did_you_mean
-from misspenalty.io.plugins import add_plugins
-from misspenalty.policies.python_policy import shown
+from misspenalty.io.plugins import import_all
+from misspenalty.policies.python_policy import make
 from misspenalty.policies.registry import Definition, OwnDefinition, OwnParameter, Parameter, check_name
 from misspenalty.prefetch.predictors._python_predictor import PythonPredictor
 
@@ -82,16 +78,12 @@ def define(cls, name=None, parameters=(), check=None):
         OwnParameter(p.name, p.default, "") for p in taken if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)
     )
 
-    def kernel(files, **given):
-        try:
-            predictor = cls(**given)
-        except ParameterError:
-            raise
-        except Exception as error:
-            raise ParameterError(f"predictor {name or cls.__name__}: its constructor raised {shown(error)}") from error
-        return PythonPredictor(files, name or cls.__name__, predictor)
+    name = name or cls.__name__
 
-    return OwnDefinition(name or cls.__name__, kernel, cls, parameters or own, together=check)
+    def kernel(files, **given):
+        return PythonPredictor(files, name, make(f"predictor {name}", cls, **given))
+
+    return OwnDefinition(name, kernel, cls, parameters or own, together=check)
 
 
 def known_predictors():
@@ -102,16 +94,8 @@ def known_predictors():
     dict of str to Definition
         By name, sorted.
     """
-    _import_predictors()
+    import_all("misspenalty.prefetch.predictors", GROUP, _enter)
     return dict(sorted(_predictors.items()))
-
-
-@functools.cache
-def _import_predictors():
-    for module in pkgutil.iter_modules([str(Path(__file__).parent)]):
-        if not module.name.startswith("_"):
-            importlib.import_module(f"misspenalty.prefetch.predictors.{module.name}")
-    add_plugins(GROUP, _enter)
 
 
 def _enter(name, value):
