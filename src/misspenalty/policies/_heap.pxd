@@ -13,10 +13,11 @@ from misspenalty.policies._policy cimport Policy, block_t, prefetch
 
 cdef enum:
     NEAR_TOP = 20               # nodes of blocks at heap places up to this are prefetched, as they are needed soon
+    CACHED = 1                  # `place` of a block in the cache; a higher value is its position in the history
 
 
 cdef struct Rank:
-    uint32_t place              # set by the policy: in the cache, in the history or nowhere
+    uint32_t place              # set by the policy: CACHED, NOWHERE, or the position in the history
     uint32_t last               # number of the block's last access; tells whether an entry is up to date
 
 

@@ -4,13 +4,10 @@ from libc.math cimport exp2, log2
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
-from misspenalty.policies._heap cimport Rank, Ranking, enter_known, enter_new, make_ranking, take_lowest
+from misspenalty.policies._heap cimport CACHED, Rank, Ranking, enter_known, enter_new, make_ranking, take_lowest
 from misspenalty.policies._history cimport NOBODY, History, make_history, recall, remember
 from misspenalty.policies._log cimport NOWHERE
 from misspenalty.policies._policy cimport AHEAD, Policy, block_t, prefetch
-
-cdef enum:
-    CACHED = 1                  # `place` of a block in the cache; a higher value is its position in the history
 
 
 cdef struct Node:

@@ -2,13 +2,12 @@
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
-from misspenalty.policies._heap cimport Entry, Rank, Ranking, enter_known, enter_new, make_ranking, push, take_lowest
+from misspenalty.policies._heap cimport (
+    CACHED, Entry, Rank, Ranking, enter_known, enter_new, make_ranking, push, take_lowest,
+)
 from misspenalty.policies._history cimport History, make_history, recall, remember
 from misspenalty.policies._log cimport NOWHERE
 from misspenalty.policies._policy cimport AHEAD, Policy, block_t, prefetch
-
-cdef enum:
-    CACHED = 1                  # `place` of a block in the cache; a higher value is its position in the history
 
 
 cdef struct Node:

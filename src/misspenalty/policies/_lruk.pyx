@@ -4,14 +4,11 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memset
 
 from misspenalty.policies._heap cimport (
-    Entry, Rank, Ranking, below, enter_known, enter_new, make_ranking, push, rank_of, take_lowest,
+    CACHED, Entry, Rank, Ranking, below, enter_known, enter_new, make_ranking, pop, push, rank_of, sink, take_lowest,
 )
 from misspenalty.policies._history cimport History, make_history, recall, remember
 from misspenalty.policies._log cimport NOWHERE
 from misspenalty.policies._policy cimport AHEAD, Policy, block_t, prefetch
-
-cdef enum:
-    CACHED = 1                  # `place` of a block in the cache; a higher value is its position in the history
 
 
 cdef struct Node:
@@ -28,8 +25,7 @@ cdef class LRUK(Policy):
     cdef size_t size            # bytes of a node
     cdef uint32_t k             # uses remembered per block
     cdef Ranking ranking        # ranking of the cached blocks that are not set aside
-    cdef Entry* aside           # blocks set aside within their correlated period: a binary heap by last use
-    cdef uint32_t n_aside       # entries in `aside`
+    cdef Ranking aside          # blocks set aside within their correlated period, by last use: all keys are 0
     cdef History history        # history of evicted blocks
     cdef uint64_t period        # correlated reference period, accesses
     cdef uint32_t now           # number of the coming access, from 1
@@ -41,7 +37,8 @@ cdef class LRUK(Policy):
         self.now = 1
         self.nodes = self.allocate(blocks, self.size)
         make_ranking(&self.ranking, self)
-        self.aside = <Entry*>self.allocate(self.ranking.max_resident if correlated_period else 0, sizeof(Entry))
+        if correlated_period:
+            make_ranking(&self.aside, self)
         make_history(&self.history, self, history)
 
     cdef bint holds(self, block_t block) noexcept nogil:
@@ -106,64 +103,43 @@ cdef class LRUK(Policy):
             entry = take_lowest(&self.ranking, self.nodes, size, kth_to_last, 0)
             if now - entry.last > self.period:
                 return entry.block
-            self.n_aside += 1
-            self.settle(self.n_aside - 1, entry)
+            entry.key = 0
+            push(&self.aside, entry)
         return self.lowest_aside(size)
 
     cdef inline void bring_back(self, uint32_t now, const size_t size) noexcept nogil:
         """Return blocks to the ranking when their correlated period is over."""
         cdef Entry entry
         cdef const Rank* node
-        while self.n_aside and now - self.aside[0].last > self.period:
-            entry = self.aside[0]
+        while self.aside.size and now - self.aside.heap[0].last > self.period:
+            entry = self.aside.heap[0]
             node = rank_of(self.nodes, size, entry.block)
             if node.last == entry.last:
-                self.drop(0)
+                pop(&self.aside, self.nodes, size)
                 entry.key = kth_to_last(node, 0)
                 push(&self.ranking, entry)
             else:
                 entry.last = node.last
-                self.settle(0, entry)
+                sink(&self.aside, entry, self.nodes, size)
 
     cdef inline block_t lowest_aside(self, const size_t size) noexcept nogil:
         """Remove and return the lowest-ranked of the blocks set aside."""
         cdef Entry entry, lowest
         cdef const Rank* node
         cdef uint32_t i, at = 0
-        for i in range(self.n_aside):
-            entry = self.aside[i]
+        for i in range(self.aside.size):
+            entry = self.aside.heap[i]
             node = rank_of(self.nodes, size, entry.block)
             entry.key = kth_to_last(node, 0)
             entry.last = node.last
             if i == 0 or below(&entry, &lowest):
                 lowest = entry
                 at = i
-        self.drop(at)
+        while at:                   # the entries above move down, so that the place to empty is the top
+            self.aside.heap[at] = self.aside.heap[(at - 1) >> 2]
+            at = (at - 1) >> 2
+        pop(&self.aside, self.nodes, size)
         return lowest.block
-
-    cdef inline void drop(self, uint32_t at) noexcept nogil:
-        """Remove an entry from the heap of blocks set aside."""
-        self.n_aside -= 1
-        if at < self.n_aside:
-            self.settle(at, self.aside[self.n_aside])
-
-    cdef inline void settle(self, uint32_t at, Entry entry) noexcept nogil:
-        """Put an entry in an empty place of the heap of blocks set aside, and sift it to where it belongs."""
-        cdef Entry* heap = self.aside
-        cdef uint64_t child
-        while at and entry.last < heap[(at - 1) >> 1].last:
-            heap[at] = heap[(at - 1) >> 1]
-            at = (at - 1) >> 1
-        while True:
-            child = 2 * <uint64_t>at + 1
-            if child >= self.n_aside:
-                break
-            child += child + 1 < self.n_aside and heap[child + 1].last < heap[child].last
-            if entry.last <= heap[child].last:
-                break
-            heap[at] = heap[child]
-            at = <uint32_t>child
-        heap[at] = entry
 
 
 cdef inline void shift(Node* node, const uint32_t k, uint32_t correlated, uint32_t now) noexcept nogil:
