@@ -6,7 +6,6 @@ from misspenalty.policies._policy cimport block_t
 from misspenalty.policies.sized._sized cimport ABSENT, GHOSTS, SizedCache
 
 cdef enum:
-    MAX_SEGMENTS = 16
     SMALL = 1                       # S3-FIFO's lists
     MAIN = 2
     MAX_USES = 3                    # highest value of its two-bit counter
@@ -75,18 +74,12 @@ cdef class SLRU(SizedCache):
     cdef int64_t limit                  # maximum bytes of each segment but the lowest
 
     def __cinit__(self, Py_ssize_t capacity, Py_ssize_t blocks, *args, segments=2, protected=0.8, **parameters):
-        if not 2 <= segments <= MAX_SEGMENTS:
-            raise ValueError(f"{segments} segments; expected 2 to {MAX_SEGMENTS}")
         self.segments, self.limit = segments, int(self.room * protected / (segments - 1))
 
     cdef void touch(self, block_t block) noexcept nogil:
         cdef int where = self.nodes[block].list
         self.take(block)
         self.enter(min(where + 1, self.segments), block)
-
-    cdef void load(self, block_t block) noexcept nogil:
-        self.make_room(block)
-        self.put(1, block)
 
     cdef void evict(self) noexcept nogil:
         cdef int where = 1

@@ -90,7 +90,7 @@ class SLRU(SizedReference):
     def __init__(self, room, changes="replace", segments=2, protected=0.8):
         super().__init__(room, changes)
         self.limit = int(room * protected / (segments - 1))  # limit of each segment but the lowest, bytes
-        self.segments = [Queue() for _ in range(segments)]  # lowest first
+        self.segments = [self.queue, *(Queue() for _ in range(segments - 1))]  # lowest first
 
     def queues(self):
         """Return the segments."""
@@ -107,11 +107,6 @@ class SLRU(SizedReference):
                 demoted, size = self.segments[at].popitem(last=False)
                 self.segments[at - 1][demoted] = size
             at -= 1
-
-    def load(self, block, size):
-        """Load an object into the lowest segment."""
-        self.make_room(size)
-        self.segments[0][block] = size
 
     def evict(self):
         """Evict the oldest object of the lowest segment that has any."""
