@@ -25,6 +25,30 @@ cdef enum:
     FEW_REQUESTS = 2                # … this many requests
 
 
+cdef struct history_t:
+    int64_t opened                  # step in which the running window opened
+    int64_t last                    # step of the last request
+    int64_t past                    # aggregate delay of the earlier windows
+    int64_t running                 # … of the running window
+    int64_t windows                 # number of windows, including the running one
+    int64_t requests
+
+
+HISTORY = np.dtype([(name, np.int64) for name in ("opened", "last", "past", "running", "windows", "requests")])
+
+
+cdef inline void note(history_t* h, int64_t step, int64_t z, int64_t alone) noexcept nogil:
+    """Add a request to an object's history; each of the first `alone` requests opens a window."""
+    if h.requests < alone or step - h.opened >= z:
+        h.past += h.running
+        h.running = 0
+        h.windows += 1
+        h.opened = step
+    h.running += z - (step - h.opened)
+    h.last = step
+    h.requests += 1
+
+
 cdef class StepCache(Kernel):
     """Base of the caches, which keep objects, numbered below `objects`, in lists with the oldest first."""
 
@@ -34,6 +58,8 @@ cdef class StepCache(Kernel):
     cdef uint32_t[:, ::1] links             # neighbours of each object, then the lists' heads
     cdef uint8_t[::1] where                 # list of each object
     cdef Py_ssize_t[LISTS] count            # objects of each list
+    cdef history_t[::1] histories           # of each object, for the variants by aggregate delay
+    cdef int64_t alone                      # first requests of an object that each open a window; 0 = no histories
 
     def __cinit__(self, Py_ssize_t capacity, int64_t z, Py_ssize_t objects, following):
         self.capacity, self.z, self.objects = capacity, z, objects
@@ -62,7 +88,9 @@ cdef class StepCache(Kernel):
         return self.where[what] == T1 or self.where[what] == T2
 
     cdef void arrive(self, uint32_t what, int64_t step) noexcept nogil:
-        """Update the object's state when a request for it arrives, before the request's outcome is known."""
+        """Note a request for the object, before its outcome is known."""
+        if self.alone:
+            note(&self.histories[what], step, self.z, self.alone)
 
     cdef void hit(self, uint32_t what) noexcept nogil:
         """Update the cache after a hit on the object."""
@@ -104,38 +132,9 @@ cdef class LRU(StepCache):
         self.put(T1, what)
 
 
-cdef struct history_t:
-    int64_t opened                  # step in which the running window opened
-    int64_t last                    # step of the last request
-    int64_t past                    # aggregate delay of the earlier windows
-    int64_t running                 # … of the running window
-    int64_t windows                 # number of windows, including the running one
-    int64_t requests
-
-
-HISTORY = np.dtype([(name, np.int64) for name in ("opened", "last", "past", "running", "windows", "requests")])
-
-
-cdef inline void note(history_t* h, int64_t step, int64_t z, int64_t alone) noexcept nogil:
-    """Add a request to an object's history; each of the first `alone` requests opens a window."""
-    if h.requests < alone or step - h.opened >= z:
-        h.past += h.running
-        h.running = 0
-        h.windows += 1
-        h.opened = step
-    h.running += z - (step - h.opened)
-    h.last = step
-    h.requests += 1
-
-
 cdef class LRUMAD(LRU):
-    cdef history_t[::1] histories
-
-    def __cinit__(self, Py_ssize_t capacity, int64_t z, Py_ssize_t objects, following):
-        self.histories = np.zeros(objects, HISTORY)
-
-    cdef void arrive(self, uint32_t what, int64_t step) noexcept nogil:
-        note(&self.histories[what], step, self.z, 1)
+    def __cinit__(self, *args):
+        self.alone, self.histories = 1, np.zeros(self.objects, HISTORY)
 
     cdef void hit(self, uint32_t what) noexcept nogil:
         pass
@@ -195,13 +194,8 @@ cdef inline Py_ssize_t half_up(Py_ssize_t over, Py_ssize_t under) noexcept nogil
 
 
 cdef class ARCMAD(ARC):
-    cdef history_t[::1] histories
-
-    def __cinit__(self, Py_ssize_t capacity, int64_t z, Py_ssize_t objects, following):
-        self.histories = np.zeros(objects, HISTORY)
-
-    cdef void arrive(self, uint32_t what, int64_t step) noexcept nogil:
-        note(&self.histories[what], step, self.z, 2)
+    def __cinit__(self, *args):
+        self.alone, self.histories = 2, np.zeros(self.objects, HISTORY)
 
     cdef double rank(self, uint32_t what, int64_t step, int64_t z) noexcept nogil:
         cdef history_t* h = &self.histories[what]
@@ -218,20 +212,28 @@ cdef class ARCMAD(ARC):
         return self.lowest(T1, self.z, step)    # z and step exchanged, as in the published program
 
 
-cdef class OPT(StepCache):
+cdef class Foresight(StepCache):
+    """Base of the caches that are told each object's next request."""
+
     cdef const int64_t[::1] following       # by step: the object's next request
     cdef int64_t[::1] latest                # by object: step of its last request
-    cdef int64_t[::1] heap, place, coming
-    cdef farthest_t f
+    cdef int64_t[::1] coming                # by object: its next request
 
     def __cinit__(self, Py_ssize_t capacity, int64_t z, Py_ssize_t objects, following):
         self.following = following
-        self.latest, self.heap, self.coming = (np.zeros(objects + 1, np.int64) for _ in range(3))
-        self.place = np.full(objects + 1, ABSENT, np.int64)
-        self.f.heap, self.f.place, self.f.coming = &self.heap[0], &self.place[0], &self.coming[0]
+        self.latest, self.coming = (np.zeros(objects + 1, np.int64) for _ in range(2))
 
     cdef void arrive(self, uint32_t what, int64_t step) noexcept nogil:
         self.latest[what] = step
+
+
+cdef class OPT(Foresight):
+    cdef int64_t[::1] heap, place
+    cdef farthest_t f
+
+    def __cinit__(self, Py_ssize_t capacity, int64_t z, Py_ssize_t objects, following):
+        self.heap, self.place = np.zeros(objects + 1, np.int64), np.full(objects + 1, ABSENT, np.int64)
+        self.f.heap, self.f.place, self.f.coming = &self.heap[0], &self.place[0], &self.coming[0]
 
     cdef void passed(self, uint32_t what, int64_t step) noexcept nogil:
         """Set the object's next request at the end of a step: a fetch that ends in this step still sees the old one."""
@@ -248,18 +250,11 @@ cdef class OPT(StepCache):
         self.put(T1, what)
 
 
-cdef class OPTMAD(StepCache):
-    cdef const int64_t[::1] following
-    cdef int64_t[::1] latest, coming
+cdef class OPTMAD(Foresight):
     cdef int64_t[::1] delay                 # by step: aggregate delay of a window that opens there
 
     def __cinit__(self, Py_ssize_t capacity, int64_t z, Py_ssize_t objects, following):
-        self.following = following
-        self.latest, self.coming = (np.zeros(objects, np.int64) for _ in range(2))
         self.delay = np.zeros(len(following), np.int64)
-
-    cdef void arrive(self, uint32_t what, int64_t step) noexcept nogil:
-        self.latest[what] = step
 
     cdef void passed(self, uint32_t what, int64_t step) noexcept nogil:
         self.coming[what] = self.following[step]

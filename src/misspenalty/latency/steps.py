@@ -35,6 +35,7 @@ import numpy as np
 from misspenalty.errors import ParameterError, check_whole
 from misspenalty.latency._steps import KERNELS
 from misspenalty.latency._steps import run as _run
+from misspenalty.traces._compile import Interner
 from misspenalty.traces.columns import unmasked
 
 POLICIES = tuple(KERNELS)
@@ -139,8 +140,6 @@ def _dense(requests):
         )
     made = np.full(requests.size, -1, np.int32)
     asked = requests != -1 if requests.dtype.kind == "i" else np.ones(requests.size, bool)
-    _, first, inverse = np.unique(requests[asked], return_index=True, return_inverse=True)
-    number = np.empty(len(first), np.int32)
-    number[np.argsort(first)] = np.arange(len(first))
-    made[asked] = number[inverse]
-    return len(first), made
+    interner = Interner()
+    made[asked] = interner.ids(requests[asked].astype(np.uint64))
+    return len(interner), made
