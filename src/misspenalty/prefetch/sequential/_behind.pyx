@@ -19,10 +19,6 @@ cdef class Behind(TrackCache):
 
     def __cinit__(self, capacity, blocks, Policy policy not None, **settings):
         self.arrange(settings)
-        if settings:
-            raise TypeError(f"Behind has no setting {' or '.join(settings)}")
-        if policy.offline or policy.blocks < self.tracks * self.track_pages:
-            raise TypeError(f"{type(policy).__name__} cannot be used behind a prefetcher of {self.tracks} tracks")
         self.policy = policy
         self.uses(policy)
         self.number = <uint32_t*>self.allocate(self.tracks, sizeof(uint32_t))
