@@ -1,11 +1,19 @@
 # Base of all kernel objects: only one thread at a time can call one, and Ctrl-C stops a call.
 
 from cpython.exc cimport PyErr_CheckSignals
+from libc.stdint cimport uint32_t
 from libc.stdlib cimport realloc
+from libc.string cimport memcpy
+
+cdef extern from *:
+    void prefetch "__builtin_prefetch" (const void*) noexcept nogil
 
 # Return a buffer of `n` zeros in a format of the module `struct` (B, i, I, q); pages that are never used take no
 # memory.
 cdef object zeros(str form, Py_ssize_t n)
+
+# Raise IndexError unless all ids are below `blocks`.
+cdef int check_ids(const uint32_t[::1] ids, Py_ssize_t blocks) except -1
 
 cdef enum:
     SLICE = 1 << 16                 # a long call checks for signals after this many requests: every few milliseconds
@@ -36,6 +44,14 @@ cdef inline void* grown(void* array, size_t n, size_t size) except NULL nogil:
     if made == NULL:
         with gil:
             raise MemoryError(f"no memory for {n} items of {size} bytes")
+    return made
+
+
+# Enlarge a full ring of `room` items, the oldest of which is at `head`, to twice the room and 64 items more.
+cdef inline void* grown_ring(void* ring, Py_ssize_t* room, Py_ssize_t head, size_t size) except NULL nogil:
+    cdef char* made = <char*>grown(ring, 2 * room[0] + 64, size)
+    memcpy(made + room[0] * size, made, head * size)     # the wrapped part goes after the rest
+    room[0] = 2 * room[0] + 64
     return made
 
 

@@ -21,6 +21,17 @@ cdef object zeros(str form, Py_ssize_t n):
     return made
 
 
+cdef int check_ids(const uint32_t[::1] ids, Py_ssize_t blocks) except -1:
+    cdef uint32_t highest = 0
+    cdef Py_ssize_t i
+    with nogil:
+        for i in range(ids.shape[0]):
+            highest = max(highest, ids[i])
+    if ids.shape[0] and highest >= blocks:
+        raise IndexError(f"ids hold block {highest}; expected ids below {blocks}")
+    return 0
+
+
 cdef class Kernel:
     """Base of objects whose methods release the GIL; ``with self, nogil:`` refuses calls from other threads meanwhile.
 

@@ -173,6 +173,6 @@ def test_a_frame_says_the_same_as_a_file(tmp_path):
 
 def test_the_kernel_refuses_objects_without_state():
     one = np.zeros(1, np.int64)
-    with pytest.raises(IndexError, match="no state"):
+    with pytest.raises(IndexError, match="expected ids below"):
         generations(np.ones(1, np.uint32), one, one, np.zeros(1, np.uint8), one, np.zeros(1, np.uint32),
                     np.zeros(1, np.uint8))  # fmt: skip

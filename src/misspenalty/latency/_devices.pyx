@@ -4,9 +4,9 @@ from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free
 from libc.string cimport memset
 
-from misspenalty._kernel cimport Kernel, grown
+from misspenalty._kernel cimport Kernel, grown_ring
 from misspenalty.disks.drive._drive cimport arrive, complete as complete_next
-from misspenalty.disks.drive._state cimport FULL, IDLE
+from misspenalty.disks.drive._state cimport IDLE
 
 
 cdef class Device(Kernel):
@@ -33,14 +33,9 @@ cdef class FixedTime(Device):
 
     cdef int submit(self, int64_t now, int64_t lbn, int32_t count, bint write, int64_t tag) except -1 nogil:
         cdef record_t* record
-        cdef record_t* ring
-        cdef Py_ssize_t i, room
+        cdef Py_ssize_t i
         if self.size == self.room:
-            room = 2 * self.room + 64
-            ring = <record_t*>grown(self.ring, room, sizeof(record_t))
-            for i in range(self.head):          # the wrapped part goes after the rest
-                ring[self.room + i] = ring[i]
-            self.ring, self.room = ring, room
+            self.ring = <record_t*>grown_ring(self.ring, &self.room, self.head, sizeof(record_t))
         i = self.head + self.size
         record = &self.ring[i if i < self.room else i - self.room]
         memset(record, 0, sizeof(record_t))
@@ -68,9 +63,6 @@ cdef class Disk(Device):
 
     cdef int submit(self, int64_t now, int64_t lbn, int32_t count, bint write, int64_t tag) except -1 nogil:
         cdef int64_t event = arrive(&self.drive.d, now, lbn, count, write, tag)
-        if event == FULL:
-            with gil:
-                raise MemoryError("no memory for the drive's queue")
         if event != IDLE:
             self.event = event
 

@@ -7,11 +7,11 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport free
 from libc.string cimport memset
 
-from misspenalty._kernel cimport Kernel, check_signals, zeros
+from misspenalty._kernel cimport Kernel, check_ids, check_signals, zeros
 from misspenalty.disks.drive._state cimport IDLE, record_t
 from misspenalty.latency._devices cimport Device
 from misspenalty.latency._farthest cimport ABSENT, NOT_AGAIN, enter, farthest_t, postpone, take_farthest
-from misspenalty.policies._policy cimport AHEAD, Policy, block_t, check_ids, prefetch
+from misspenalty.policies._policy cimport AHEAD, Policy, block_t, prefetch
 from misspenalty.policies.sized._sized cimport SizedCache
 from misspenalty.engine._engine cimport queue_t, pop, schedule
 from misspenalty.traces.quantities import LATEST as _LATEST
@@ -107,8 +107,7 @@ def following(const block_t[::1] ids, Py_ssize_t blocks):
     If there is no next one, the number is NOT_AGAIN. Raise IndexError if an id is not below `blocks`.
     """
     cdef Py_ssize_t i, n = ids.shape[0]
-    if n:
-        check_ids(&ids[0], n, blocks)
+    check_ids(ids, blocks)
     made = zeros("q", n)
     cdef int64_t[::1] view = made
     cdef int64_t[::1] latest = zeros("q", blocks)
@@ -190,8 +189,7 @@ cdef class Replay(Kernel):
             The exception that `advance` or a policy written in Python raised.
         """
         cdef Py_ssize_t n = ids.shape[0], i
-        if n:
-            check_ids(&ids[0], n, self.cache.blocks)
+        check_ids(ids, self.cache.blocks)
         if (
             0 < write.shape[0] < n
             or (not clients and arrival.shape[0] < n)

@@ -2,6 +2,7 @@
 
 from libc.stdint cimport uint8_t, uint32_t
 
+from misspenalty._kernel cimport check_ids
 from misspenalty.policies._policy cimport AHEAD, block_t, prefetch
 
 
@@ -22,15 +23,10 @@ def touch(const block_t[::1] ids, uint32_t[::1] nodes, uint8_t[::1] hit):
         `nodes` or `hit` is too short.
     """
     cdef Py_ssize_t i, n = ids.shape[0]
-    cdef block_t highest = 0
     cdef uint32_t node
-    with nogil:
-        for i in range(n):
-            highest = max(highest, ids[i])
-    if n and (hit.shape[0] < n or nodes.shape[0] <= highest):
-        raise IndexError(
-            f"nodes has length {nodes.shape[0]}, hit has length {hit.shape[0]}; expected more than {highest} and at least {n}"
-        )
+    check_ids(ids, nodes.shape[0])
+    if hit.shape[0] < n:
+        raise IndexError(f"hit has length {hit.shape[0]}; expected at least {n}")
     with nogil:
         for i in range(n):
             if i + AHEAD < n:

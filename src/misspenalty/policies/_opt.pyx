@@ -16,6 +16,7 @@ only the marks are kept and renumbered.
 
 from libc.stdint cimport uint8_t, uint32_t
 
+from misspenalty._kernel cimport check_ids
 from misspenalty.policies._policy cimport AHEAD, NEAR, Policy, block_t, prefetch
 
 cdef enum:
@@ -135,9 +136,8 @@ cdef class Claims(OPTBypass):
         cdef uint32_t at
         if hit.shape[0] < n:
             raise IndexError(f"hit has length {hit.shape[0]}; expected at least {n}")
+        check_ids(ids, self.blocks)
         for i in range(n):
-            if ids[i] >= self.blocks:
-                raise IndexError(f"ids hold block {ids[i]}; expected ids below {self.blocks}")
             if self.end == self.limit:
                 self.end = self.renumber(self.end)
             at = self.since[ids[i]]

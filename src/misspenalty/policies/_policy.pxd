@@ -2,15 +2,9 @@
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 
-from misspenalty._kernel cimport Kernel
+from misspenalty._kernel cimport Kernel, prefetch
 
 ctypedef uint32_t block_t                   # dense block id
-
-cdef extern from *:
-    void prefetch "__builtin_prefetch" (const void*) noexcept nogil
-
-# Raise IndexError unless all n ids are below `blocks`.
-cdef int check_ids(const block_t* ids, Py_ssize_t n, Py_ssize_t blocks) except -1
 
 cdef enum:
     AHEAD = 24                              # nodes are prefetched this many requests ahead

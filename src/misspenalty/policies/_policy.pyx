@@ -1,6 +1,6 @@
 """Implement the base of the replacement kernels."""
 
-from misspenalty._kernel cimport SLICE, Kernel, check_signals
+from misspenalty._kernel cimport SLICE, Kernel, check_ids, check_signals
 from misspenalty.policies._log cimport FIRST, SPARE
 
 from misspenalty.errors import ParameterError
@@ -88,20 +88,19 @@ cdef class Policy(Kernel):
             raise IndexError(f"counted has length {counted.shape[0]}; expected at least {n}")
         if n > MOST_REFERENCES - self.requests:
             raise OverflowError(f"{n} references after {self.requests}; at most {MOST_REFERENCES} can be replayed")
-        if n:
-            check_ids(&ids[0], n, self.blocks)
-            with self, nogil:
-                while begin < n:
-                    part = min(n - begin, <Py_ssize_t>SLICE)
-                    if refresh is not None:
-                        refreshes = &refresh[begin]
-                    if counted is not None:
-                        counts = &counted[begin]
-                    run_counting(self, &ids[begin], refreshes, counts, part, &hit[begin])
-                    self.requests += part
-                    hits += hits_in(&hit[begin], counts, part)
-                    begin += part
-                    check_signals()
+        check_ids(ids, self.blocks)
+        with self, nogil:
+            while begin < n:
+                part = min(n - begin, <Py_ssize_t>SLICE)
+                if refresh is not None:
+                    refreshes = &refresh[begin]
+                if counted is not None:
+                    counts = &counted[begin]
+                run_counting(self, &ids[begin], refreshes, counts, part, &hit[begin])
+                self.requests += part
+                hits += hits_in(&hit[begin], counts, part)
+                begin += part
+                check_signals()
         return hits
 
 
@@ -164,14 +163,3 @@ cdef inline int64_t hits_in(const uint8_t* hit, const uint8_t* counted, Py_ssize
         for i in range(n):
             hits += hit[i] & counted[i]
     return hits
-
-
-cdef int check_ids(const block_t* ids, Py_ssize_t n, Py_ssize_t blocks) except -1:
-    cdef block_t highest = 0
-    cdef Py_ssize_t i
-    with nogil:
-        for i in range(n):
-            highest = max(highest, ids[i])
-    if n and highest >= blocks:
-        raise IndexError(f"ids hold block {highest}; expected ids below {blocks}")
-    return 0

@@ -2,9 +2,9 @@
 
 from libc.stdint cimport uint8_t, uint32_t
 
-from misspenalty._kernel cimport SLICE, check_signals, zeros
+from misspenalty._kernel cimport SLICE, check_ids, check_signals, zeros
 from misspenalty.policies._list cimport Link, append, make_list, oldest, remove
-from misspenalty.policies._policy cimport block_t, check_ids
+from misspenalty.policies._policy cimport block_t
 
 
 def pass_down(const block_t[::1] ids, const uint8_t[::1] write, Py_ssize_t capacity, Py_ssize_t blocks,
@@ -38,8 +38,7 @@ def pass_down(const block_t[::1] ids, const uint8_t[::1] write, Py_ssize_t capac
     if (write.shape[0] < n or min(below.shape[0], kind.shape[0], cause.shape[0]) < 2 * n or capacity < 1
             or not 0 <= blocks < 0xFFFFFFFF):
         raise IndexError(f"{n} references to {blocks} blocks need longer arrays and a capacity of at least 1")
-    if n:
-        check_ids(&ids[0], n, blocks)
+    check_ids(ids, blocks)
     cdef uint32_t[::1] links = zeros("I", 2 * (blocks + 1))     # by block, and for the head: neighbours in order of use
     cdef uint8_t[::1] state = zeros("B", blocks)                # by block: 1 = held, 2 = held and dirty
     cdef void* nodes = &links[0]

@@ -10,11 +10,8 @@ import numpy as np
 from libc.stdint cimport INT64_MAX, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, realloc
 
-from misspenalty._kernel cimport Kernel
+from misspenalty._kernel cimport Kernel, check_ids, prefetch
 from misspenalty._memory cimport zeroed
-
-cdef extern from *:
-    void __builtin_prefetch(const void*) noexcept nogil
 
 cdef enum:
     AHEAD = 16                  # how many addresses ahead slots are prefetched
@@ -114,9 +111,9 @@ cdef class Interner(Kernel):
                 if i + AHEAD < n:
                     address = addresses[i + AHEAD]
                     if address < self.reach:
-                        __builtin_prefetch(&self.low[address])
+                        prefetch(&self.low[address])
                     else:
-                        __builtin_prefetch(&self.slots[_hash(address) & self.mask])
+                        prefetch(&self.slots[_hash(address) & self.mask])
                 address = addresses[i]
                 number = self.low[address] if address < self.reach else self._slot(address).id
                 if not number:
@@ -183,8 +180,7 @@ def generations(
     cdef Py_ssize_t i
     cdef uint32_t block
     cdef int64_t expired = 0, deleted = 0
-    if ids.shape[0] and np.max(ids) >= min(ends.shape[0], generation.shape[0], alive.shape[0]):
-        raise IndexError("an object has no state")
+    check_ids(ids, min(ends.shape[0], generation.shape[0], alive.shape[0]))
     with nogil:
         for i in range(ids.shape[0]):
             block = ids[i]

@@ -4,13 +4,9 @@ import numpy as np
 
 from libc.stdint cimport uint32_t
 
+from misspenalty._kernel cimport check_ids
+
 NEVER = 0xFFFFFFFF
-
-
-cdef int _check(ids, Py_ssize_t blocks) except -1:
-    if len(ids) and np.max(ids) >= blocks:
-        raise IndexError(f"ids hold block {np.max(ids)}; expected ids below {blocks}")
-    return 0
 
 
 def previous_use(const uint32_t[::1] ids, Py_ssize_t blocks):
@@ -36,7 +32,7 @@ def previous_use(const uint32_t[::1] ids, Py_ssize_t blocks):
     IndexError
         An id is not below `blocks`.
     """
-    _check(ids, blocks)
+    check_ids(ids, blocks)
     last = np.full(blocks, NEVER, np.uint32)
     result = np.empty(ids.shape[0], np.uint32)
     cdef uint32_t[::1] seen = last, out = result
@@ -57,7 +53,7 @@ def next_use(const uint32_t[::1] ids, Py_ssize_t blocks):
     IndexError
         An id is not below `blocks`.
     """
-    _check(ids, blocks)
+    check_ids(ids, blocks)
     coming = np.full(blocks, NEVER, np.uint32)
     result = np.empty(ids.shape[0], np.uint32)
     cdef uint32_t[::1] ahead = coming, out = result

@@ -16,10 +16,7 @@ import numpy as np
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memset
 
-from misspenalty._kernel cimport SLICE, Kernel, check_signals
-
-cdef extern from *:
-    void prefetch "__builtin_prefetch" (const void*) noexcept nogil
+from misspenalty._kernel cimport SLICE, Kernel, check_ids, check_signals, prefetch
 
 cdef enum:
     AHEAD = 16                  # how many references ahead positions are prefetched
@@ -27,18 +24,6 @@ cdef enum:
     SMALLEST = 4096             # minimum number of positions
     LEVELS = 6                  # maximum number of levels of the tree: 64 ** 6 words
     UNUSED = 0                  # position of a block not yet used
-
-
-cdef int _check(const uint32_t[::1] ids, Py_ssize_t blocks) except -1:
-    """Raise IndexError if an id is not below `blocks`."""
-    cdef Py_ssize_t i
-    cdef uint32_t highest = 0
-    with nogil:
-        for i in range(ids.shape[0]):
-            highest = max(highest, ids[i])
-    if ids.shape[0] and highest >= blocks:
-        raise IndexError(f"ids hold block {highest}; expected ids below {blocks}")
-    return 0
 
 
 cdef inline int _ones(uint64_t x) noexcept nogil:
@@ -158,7 +143,7 @@ cdef class StackDistances(Kernel):
         cdef uint64_t position
         if distances.shape[0] < n:
             raise IndexError("distances is shorter than ids")
-        _check(ids, self.blocks)
+        check_ids(ids, self.blocks)
         with self, nogil:
             for i in range(n):
                 if i % SLICE == SLICE - 1:
@@ -205,7 +190,7 @@ def first_uses(const uint32_t[::1] ids, const uint8_t[::1] counted, uint8_t[::1]
     cdef bint everywhere = counted.shape[0] == 0
     if not everywhere and counted.shape[0] < n:
         raise IndexError("counted is shorter than ids")
-    _check(ids, seen.shape[0])
+    check_ids(ids, seen.shape[0])
     with nogil:
         for i in range(n):
             if not seen[ids[i]]:
@@ -237,7 +222,7 @@ def sampled(const uint32_t[::1] ids, const uint32_t[::1] numbers, const uint8_t[
     cdef bint everywhere = counted.shape[0] == 0
     if chosen.shape[0] < n or chosen_counted.shape[0] < n or (not everywhere and counted.shape[0] < n):
         raise IndexError("chosen, chosen_counted or counted is shorter than ids")
-    _check(ids, numbers.shape[0])
+    check_ids(ids, numbers.shape[0])
     with nogil:
         for i in range(n):
             if numbers[ids[i]]:

@@ -6,7 +6,7 @@ from libc.string cimport memset
 
 from misspenalty._divide cimport divisor, quotient
 from misspenalty._kernel cimport Kernel
-from misspenalty.disks.drive._drive cimport FULL, IDLE, Drive, arrive, complete, record_t
+from misspenalty.disks.drive._drive cimport IDLE, Drive, arrive, complete, record_t
 from misspenalty.engine._engine cimport make_event, push, reserve
 from misspenalty_studies.sarc.array._flights cimport make_flights, remove_flight
 from misspenalty_studies.sarc.array._operations cimport NONE, free_operation, new_operation, operation_t
@@ -84,9 +84,6 @@ cdef class BackEnd(Kernel):
         event = arrive(
             self.members[number], now + self.turned[number], piece.lbn, PAGE_SECTORS * piece.pages, write, which
         )
-        if event == FULL:
-            with gil:
-                raise MemoryError("no memory for a longer drive queue")
         self.await_drive(event, number)
         return which
 

@@ -14,12 +14,12 @@ from libc.stdint cimport int64_t
 from misspenalty._kernel cimport Kernel
 from misspenalty.disks.drive._mechanics cimport Mechanics
 from misspenalty.disks.drive._service cimport service
-from misspenalty.disks.drive._state cimport FULL, IDLE, drive_t, record_t
+from misspenalty.disks.drive._state cimport IDLE, drive_t, record_t
 
 
 # Add a request to the drive's queue. Return the time of the drive's next event if the drive was idle, IDLE if it was
-# busy, or FULL if there is no memory.
-cdef int64_t arrive(drive_t* d, int64_t now, int64_t lbn, int64_t count, bint write, int64_t tag) noexcept nogil
+# busy.
+cdef int64_t arrive(drive_t* d, int64_t now, int64_t lbn, int64_t count, bint write, int64_t tag) except -2 nogil
 # Complete the request being served: fill its record, and return the time of the next event, or IDLE.
 cdef int64_t complete(drive_t* d, record_t* record) noexcept nogil
 

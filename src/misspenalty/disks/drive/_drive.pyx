@@ -1,14 +1,14 @@
 """Simulate a drive and its queue; `reference.drive_queue` is easier to read, and _drive.pxd explains the use."""
 
 from libc.stdint cimport int32_t, int64_t
-from libc.stdlib cimport free, realloc
+from libc.stdlib cimport free
 
-from misspenalty._kernel cimport Kernel
+from misspenalty._kernel cimport Kernel, grown_ring
 from misspenalty.disks.drive._disksim_arm cimport disksim_stopped
 from misspenalty.disks.drive._mechanics cimport TURN, Mechanics, behind, ceil_ns, locate, move_arm, phase, place_t
 from misspenalty.disks.drive._medium cimport arm_stopped
 from misspenalty.disks.drive._service cimport command_time, service, settle
-from misspenalty.disks.drive._state cimport CLOOK, FCFS, FULL, IDLE, LOOK, SPTF, SSTF, drive_t, pending_t, record_t, segment_t
+from misspenalty.disks.drive._state cimport CLOOK, FCFS, IDLE, LOOK, SPTF, SSTF, drive_t, pending_t, record_t, segment_t
 from misspenalty.errors import ParameterError
 
 COMPONENTS = ("queue", "overhead", "seek", "rotation", "switch", "transfer", "bus", "cache")
@@ -104,19 +104,6 @@ cdef int64_t next_request(drive_t* d, int64_t now) noexcept nogil:
     return d.current.done
 
 
-cdef int grow(drive_t* d) noexcept nogil:
-    """Enlarge the memory for the backlog; return -1 if there is no memory."""
-    cdef Py_ssize_t room = 2 * d.room + 64, i
-    cdef pending_t* ring = <pending_t*>realloc(d.backlog, room * sizeof(pending_t))
-    if ring == NULL:
-        return -1
-    for i in range(d.head):                 # the wrapped part goes after the rest
-        ring[d.room + i] = ring[i]
-    d.backlog = ring
-    d.room = room
-    return 0
-
-
 cdef pending_t waiting(const drive_t* d, int64_t now, int64_t lbn, int64_t count, bint write, int64_t tag) noexcept nogil:
     """Make the entry of a waiting request, with its place on the drive."""
     cdef place_t place
@@ -134,7 +121,7 @@ cdef pending_t waiting(const drive_t* d, int64_t now, int64_t lbn, int64_t count
     return p
 
 
-cdef int64_t arrive(drive_t* d, int64_t now, int64_t lbn, int64_t count, bint write, int64_t tag) noexcept nogil:
+cdef int64_t arrive(drive_t* d, int64_t now, int64_t lbn, int64_t count, bint write, int64_t tag) except -2 nogil:
     cdef pending_t p = waiting(d, now, lbn, count, write, tag)
     cdef Py_ssize_t last
     d.sequence += 1
@@ -142,8 +129,8 @@ cdef int64_t arrive(drive_t* d, int64_t now, int64_t lbn, int64_t count, bint wr
         d.window[d.waiting] = p
         d.waiting += 1
     else:
-        if d.backlogged == d.room and grow(d) < 0:
-            return FULL
+        if d.backlogged == d.room:
+            d.backlog = <pending_t*>grown_ring(d.backlog, &d.room, d.head, sizeof(pending_t))
         last = d.head + d.backlogged
         d.backlog[last if last < d.room else last - d.room] = p
         d.backlogged += 1

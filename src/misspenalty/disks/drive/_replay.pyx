@@ -7,7 +7,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from misspenalty._kernel cimport SLICE, check_signals
 from misspenalty.disks.drive._drive cimport Drive, arrive, complete
 from misspenalty.disks.drive._service cimport service
-from misspenalty.disks.drive._state cimport FULL, IDLE, record_t
+from misspenalty.disks.drive._state cimport IDLE, record_t
 from misspenalty.disks.drive.records import RECORD
 from misspenalty.disks.drive._mechanics cimport mechanics_t
 from misspenalty.errors import ParameterError
@@ -112,7 +112,6 @@ def as_they_arrive(
     cdef Py_ssize_t i = 0, n = lbn.shape[0], steps = 0
     cdef int64_t event = IDLE, got
     cdef record_t record
-    cdef bint full = False
     check(drive, lbn, count, write.shape[0], arrival, drive.d.now, True)
     made = np.empty(max(n, 1), RECORD)
     cdef uint8_t[::1] view = made.view(np.uint8)
@@ -132,11 +131,6 @@ def as_they_arrive(
                 if i + LATER < n:
                     fetch(drive.d.m, lbn[i + LATER], lbn[i + SOONER], lbn[i + NEXT])
                 got = arrive(&drive.d, arrival[i], lbn[i], count[i], write[i], i)
-                if got == FULL:
-                    full = True
-                    break
                 event = got if got != IDLE else event
                 i += 1
-    if full:
-        raise MemoryError("no memory for the drive's queue")
     return made[:n]

@@ -12,7 +12,6 @@ cdef extern from *:
 
 cdef enum:
     IDLE = -1                       # no event to schedule
-    FULL = -2                       # no memory for a longer queue
 
 cdef enum scheduler_t:              # which request is next
     FCFS = 0                        # first come, first served
