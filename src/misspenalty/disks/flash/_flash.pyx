@@ -75,15 +75,9 @@ cdef class Flash(Kernel):
             self.serve(now, lbn, count, write, <record_t*>&view[0])
         return made[0]
 
-    def one_by_one(
-        self, const int64_t[::1] lbn, const int32_t[::1] count, const uint8_t[::1] write, const int64_t[::1] delay,
-        bint records=True,
-    ):
-        """Serve requests one after another, waiting `delay` ns after each; return their records.
-
-        If `records` is False, return their service times in ns instead.
-        """
-        cdef Py_ssize_t i, n = lbn.shape[0], step = 1 if records else 0
+    def one_by_one(self, const int64_t[::1] lbn, const int32_t[::1] count, const uint8_t[::1] write, const int64_t[::1] delay):
+        """Serve requests one after another, waiting `delay` ns after each; return their records."""
+        cdef Py_ssize_t i, n = lbn.shape[0]
         cdef int64_t most = max(LATEST - self.now, 0)   # what the remaining delays may add up to, ns
         if not n == count.shape[0] == write.shape[0] == delay.shape[0]:
             raise ParameterError("lbn, count, write and delay differ in length")
@@ -92,20 +86,18 @@ cdef class Flash(Kernel):
             if not 0 <= delay[i] <= most:
                 raise ParameterError(f"request {i + 1}: delay {delay[i]} ns; expected 0 to {most}")
             most -= delay[i]
-        made, times = np.zeros(max(n, 1) if records else 1, RECORD), np.empty(n, np.int64)
+        made = np.zeros(max(n, 1), RECORD)
         cdef uint8_t[::1] view = made.view(np.uint8)
-        cdef int64_t[::1] took = times
         cdef record_t* out = <record_t*>&view[0]
         cdef int64_t now = self.now
         with self, nogil:
             for i in range(n):
                 if i % SLICE == SLICE - 1:
                     check_signals()
-                self.serve(now, lbn[i], count[i], write[i], out + step * i)
-                took[i] = out[step * i].done - now
-                now = out[step * i].done + delay[i]
+                self.serve(now, lbn[i], count[i], write[i], out + i)
+                now = out[i].done + delay[i]
             self.now = max(self.now, now)
-        return made[:n] if records else times
+        return made[:n]
 
     def mapping(self):
         """Return the place of each unit as int64; -1 = never written."""
