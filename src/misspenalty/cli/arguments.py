@@ -287,25 +287,17 @@ def parse_policies(text):
     >>> parse_policies("LRU,arc")
     ['lru', 'arc']
     """
-    names = [name.strip() for name in text.split(",")]
-    if not all(names):
-        raise ParameterError(f"--policy {text!r} has an empty name; expected names with commas between them")
+    names = listed_names("--policy", text)
     own = {name: load_class(name) for name in dict.fromkeys(names) if names_class(name)}
     return [own[name] if name in own else find_policy(name).name for name in names]
 
 
-def listed_devices(options):
-    """Return the devices that the options list.
-
-    Raises
-    ------
-    ParameterError
-        A name is empty.
-    """
-    devices = [name.strip() for name in options.device.split(",")]
-    if not all(devices):
-        raise ParameterError(f"--device {options.device!r} has an empty name; expected names with commas between them")
-    return devices
+def listed_names(option, text):
+    """Return the names of a list with commas between them; raise a `ParameterError` if one is empty."""
+    names = [name.strip() for name in text.split(",")]
+    if not all(names):
+        raise ParameterError(f"{option} {text!r} has an empty name; expected names with commas between them")
+    return names
 
 
 def names_class(text):

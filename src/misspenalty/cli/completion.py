@@ -4,6 +4,7 @@ import argparse
 from string import Template
 
 import misspenalty
+from misspenalty import disks
 from misspenalty.cli.arguments import add_command
 from misspenalty.cli.output import Described
 from misspenalty.prefetch.sequential import prefetcher as sequential
@@ -94,15 +95,12 @@ def known_values(parser):
     -------
     dict of (tuple of str, str) to list of str
     """
-    from misspenalty.disks import SCHEDULERS
-    from misspenalty.disks.drive import description
-
     names = {
         "--policy": list(misspenalty.policies()),
         "--format": list(formats()),
         "--prefetch": list(sequential.KINDS),
     }
-    found = {(("penalty",), "--device"): description.names(), (("penalty",), "--scheduler"): list(SCHEDULERS)}
+    found = {(("penalty",), "--device"): disks.names(), (("penalty",), "--scheduler"): list(disks.SCHEDULERS)}
     for path, command in commands(parser):
         for action in command._actions:
             for option in action.option_strings:

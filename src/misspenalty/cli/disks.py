@@ -5,7 +5,10 @@ from pathlib import Path
 
 import numpy as np
 
+from misspenalty import disks
 from misspenalty.cli.arguments import add_command, input_file, refuse_existing, refuse_input, whole_number
+from misspenalty.disks import requests as disk_replay
+from misspenalty.disks.disksim import importer
 from misspenalty.errors import InputError, ParameterError, check_whole
 from misspenalty.io.files import write_csv
 from misspenalty.io.later import pd
@@ -84,16 +87,8 @@ def _requests(command):
     )
 
 
-def _load(drive):
-    from misspenalty.disks.drive import description  # the schema validator takes seconds to import
-
-    return description.load(drive)
-
-
 def _list(options):
-    from misspenalty.disks.drive import description
-
-    kinds = [description.load(name) for name in description.names()]
+    kinds = [disks.load(name) for name in disks.names()]
     return pd.DataFrame(
         {
             "drive": kind.name,
@@ -107,7 +102,7 @@ def _list(options):
 
 
 def _info(options):
-    kind = _load(options.drive)
+    kind = disks.load(options.drive)
     if options.sources:
         columns = ["value", "status", "source", "reason", "decision", "disksim"]
         rows = [{"value": key} | entry for key, entry in kind.data["sources"].items()]
@@ -174,11 +169,9 @@ def _flash_summary(kind):
 
 
 def _replay(options):
-    from misspenalty.disks import requests as disk_replay
-
     if options.records:
         refuse_input(options.records, options.requests, options.drive)
-    kind = _load(options.drive)
+    kind = disks.load(options.drive)
     if options.literal:
         kind, ours = kind.as_disksim(), kind
         if kind is ours:
@@ -204,9 +197,7 @@ def _named(path):
 
 
 def _fit(options):
-    from misspenalty.disks import requests as disk_replay
-    from misspenalty.disks.disksim import importer
-    from misspenalty.disks.fit import MOST_HEADS, fit
+    from misspenalty.disks.fit import MOST_HEADS, fit  # imports SciPy
 
     if options.output:
         refuse_existing(options.output)
@@ -234,12 +225,9 @@ def _fit(options):
 
 
 def _import(options):
-    from misspenalty.disks.disksim import importer
-    from misspenalty.disks.drive.description import Description
-
     refuse_existing(options.output)
     data = importer.from_disksim(options.file, options.name, options.bus, options.literal)
-    kind = Description(importer.check(data), options.file)
+    kind = disks.Description(importer.check(data), options.file)
     importer.write(data, options.output)
     decided = ", ".join(sorted({entry["decision"] for entry in kind.decisions().values()}))
     assumed = ", ".join(key for key, entry in kind.data["sources"].items() if entry["status"] == "assumed")

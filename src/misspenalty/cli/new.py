@@ -7,6 +7,7 @@ from pathlib import Path
 from string import Template
 
 import misspenalty
+from misspenalty import disks
 from misspenalty.cli.arguments import add_command, refuse_existing
 from misspenalty.cli.output import Described
 from misspenalty.errors import ParameterError
@@ -17,19 +18,11 @@ from misspenalty.traces import formats
 
 TEMPLATES = Path(__file__).parent / "templates"
 NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
-
-
-def _drives():
-    from misspenalty.disks.drive import description  # the schema validator takes seconds to import
-
-    return description.names()
-
-
 KINDS = {  # kind of package: what it contains, and a function that lists the names already taken
     "policy": ("a replacement policy (reference and kernel), its tests", lambda: {*misspenalty.policies(), *ALIASES}),
     "predictor": ("a predictor of files, its tests", known_predictors),
     "format": ("a reader of a trace format, its tests", formats),
-    "drive": ("the description of a drive, its tests", _drives),
+    "drive": ("the description of a drive, its tests", disks.names),
 }
 
 

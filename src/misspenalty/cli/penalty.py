@@ -12,7 +12,7 @@ from misspenalty.cli.arguments import (
     add_policy_options,
     add_size_options,
     add_trace,
-    listed_devices,
+    listed_names,
     number,
     open_warmed,
     parse_policies,
@@ -120,7 +120,7 @@ def _penalty(options):
         raise ParameterError("--tflops is the speed of the GPUs that compute prompts; set --prefix as well")
     policies = parse_policies(options.policy)
     settings = policy_settings(options, policies, misspenalty.penalty)
-    devices = listed_devices(options)
+    devices = listed_names("--device", options.device)
     read = (options.trace, options.warm_up, *devices)
     plot = None if options.plot is None else plot_path(options.plot, *read)
     trace, warm = open_warmed(options)

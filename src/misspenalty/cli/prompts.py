@@ -2,7 +2,7 @@
 
 import re
 
-from misspenalty.cli.arguments import listed_devices, parse_policies
+from misspenalty.cli.arguments import listed_names, parse_policies
 from misspenalty.cli.completion import commands
 from misspenalty.cli.output import Described
 from misspenalty.cli.tables import render, with_sizes
@@ -46,7 +46,7 @@ def penalty(options):
         prompts,
         parse_policies(options.policy),
         given.sizes,
-        listed_devices(options),
+        listed_names("--device", options.device),
         server=Server() if options.tflops is None else Server(tflops=options.tflops),
         warm_up=_warm_up(options, prompts),
     )
