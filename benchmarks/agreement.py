@@ -24,7 +24,6 @@ from policies import PEERS, RULES, TRACES, oracle_general, run_peer
 from misspenalty import hit_ratio_curve, open_trace, simulate
 from misspenalty.io.files import write_csv
 from misspenalty.traces import Trace
-from misspenalty.traces._compile import Interner
 
 LIRS_TRACES = ("2_pools", "cpp", "cs", "gli", "loop", "multi2", "sprite")
 FILES = {name: f"lirs/{name}.trace.gz" for name in LIRS_TRACES}
@@ -62,8 +61,7 @@ def load(name):
     if name == "zipf":
         weights = np.cumsum(1 / np.arange(1, 50_001))
         drawn = np.searchsorted(weights / weights[-1], np.random.default_rng(20).random(200_000))
-        interner = Interner()
-        return Trace(interner.ids(drawn.astype(np.uint64)), None, None, interner.addresses_by_id(), 4096, name, "made")
+        return Trace.from_blocks(drawn, name=name)
     path = TRACES / FILES[name]
     if not path.exists():
         sys.exit(f"{path} is missing; set MISSPENALTY_SHARED_TRACES to the folder that holds {FILES[name]}")

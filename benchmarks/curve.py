@@ -1,32 +1,22 @@
 """Time a comparison: curves of all online policies at eight sizes on a trace of five million references.
 
-Run as ``python benchmarks/curve.py``; the goal is 30 s on two cores. The references are drawn from Zipf(1.0) over a
-million objects, or taken from any trace (``--trace``), cut to ``--references``. There is one row per policy: the CPU
-time for its eight sizes, million references per second and, if libCacheSim has the policy, the ratio of its CPU time
-for the same sizes and references to ours. The CPU time and the wall-clock time of one call with two threads follow.
+Run as ``python benchmarks/curve.py``; the goal is 30 s on two cores. The references are those of `zipf` (policies.py),
+or taken from any trace (``--trace``), cut to ``--references``. There is one row per policy: the CPU time for its eight
+sizes, million references per second and, if libCacheSim has the policy, the ratio of its CPU time for the same sizes
+and references to ours. The CPU time and the wall-clock time of one call with two threads follow.
 libCacheSim runs as in policies.py: only its replay loop is timed, with the hash table that is best for it.
 """
 
 import argparse
 import time
 
-import numpy as np
 import pandas as pd
-from policies import PEERS, oracle_general, run_peer
+from policies import PEERS, load, oracle_general, run_peer, timed
 
 import misspenalty
 from misspenalty.io.files import write_csv
 
 SHARES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.4, 0.8)
-OBJECTS = 1_000_000
-
-
-def drawn(references, seed=1):
-    """Draw references from Zipf(1.0) over a million objects."""
-    random = np.random.default_rng(seed)
-    weights = np.cumsum(1 / np.arange(1, OBJECTS + 1))
-    ranks = np.searchsorted(weights, random.random(references) * weights[-1])
-    return misspenalty.Trace.from_blocks(random.permutation(OBJECTS)[ranks], name="zipf")
 
 
 def peer_seconds(path, policy, sizes, references):
@@ -40,9 +30,7 @@ def peer_seconds(path, policy, sizes, references):
 def measure(trace, sizes, policies, path):
     """Yield one row per policy; `path` is the trace as libCacheSim reads it."""
     for policy in policies:
-        begin = time.process_time()
-        misspenalty.hit_ratio_curve(trace, policy, sizes, threads=1)
-        took = time.process_time() - begin
+        took, _ = timed(lambda policy=policy: misspenalty.hit_ratio_curve(trace, policy, sizes, threads=1))
         theirs = peer_seconds(path, policy, sizes, len(trace))
         yield {
             "policy": policy,
@@ -64,7 +52,7 @@ def main():
         part = opened.ids[: options.references]
         trace = misspenalty.Trace.from_blocks(opened.address[part], name=opened.name)
     else:
-        trace = drawn(options.references)
+        trace = misspenalty.Trace.from_blocks(load("zipf", options.references)[0], name="zipf")
     sizes = [max(round(share * trace.blocks), 1) for share in SHARES]
     policies = [name for name, policy in misspenalty.policies().items() if policy.kernel and not policy.offline]
     print(f"{trace}; sizes {sizes}")

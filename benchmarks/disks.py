@@ -18,11 +18,11 @@ that meet the condition, and the change on the drive left out.
 import argparse
 import os
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from policies import timed
 
 from misspenalty import disks
 from misspenalty.disks.drive._replay import as_they_arrive, one_by_one
@@ -50,16 +50,6 @@ def requests(kind, n):
     return lbn, count, (rng.random(n) < 1 / 3).astype(np.uint8), rng.exponential(1, n)
 
 
-def fastest(play, repeat):
-    """Return the smallest CPU time of several runs, s."""
-    times = []
-    for _ in range(repeat):
-        begin = time.thread_time()
-        play()
-        times.append(time.thread_time() - begin)
-    return min(times)
-
-
 def speed(n, repeat):
     """Yield one row per drive and discipline: requests per second of `n` requests, and how the cost grew from n / 4."""
     for name in DRIVES:
@@ -75,7 +65,7 @@ def speed(n, repeat):
                     mean = mean_service(kind, way, lbn, count, write)
                     times = np.cumsum(gaps * mean / LOAD).astype(np.int64)
                     play = lambda a=(times, lbn, count, write): as_they_arrive(kind.drive(way, DEPTH), *a)  # noqa: E731, B023
-                seconds[size] = fastest(play, repeat)
+                seconds[size], _ = timed(play, repeat)
             rate = n / seconds[n]
             yield {
                 "drive": name,

@@ -15,8 +15,6 @@ from misspenalty.plotting.style import PAGE, new_figure, policy_name, styled
 TARGETS = {3: "none below", 5: "median", 8: "goal"}
 RATIOS, SHARES = (1, 3, 5, 8, 20, 50, 100), (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1)
 FILLS = (("#004c8c", ""), ("#56b4e9", "////"), ("#e8702a", "...."))
-NAMES = {"clockpro": "CLOCK-Pro", "random": "Random", "s3fifo": "S3-FIFO", "wtinylfu": "W-TinyLFU"}
-NAMES |= {"lru_top": "LRU Top", "lru_bottom": "LRU Bottom"}
 LIMIT = "limit"  # name of the row for one pass over the trace that touches one node per request
 
 
@@ -50,7 +48,7 @@ def bars(axes, table, column, ticks):
     axes.set_ylim(min(ticks[0], table[column].min()), None)
     axes.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
     axes.minorticks_off()
-    names = [NAMES.get(policy, policy_name(policy)) for policy in policies]
+    names = [policy_name(policy) for policy in policies]
     axes.set_xticks(range(len(policies)), names, rotation=40, ha="right", rotation_mode="anchor")
 
 

@@ -14,12 +14,11 @@ same references, relative to the time of `penalty`. Times are CPU times, the sma
 """
 
 import argparse
-import time
 from functools import partial
 
 import numpy as np
 import pandas as pd
-from policies import PEERS, oracle_general, run_peer
+from policies import PEERS, oracle_general, run_peer, timed
 
 import misspenalty
 from misspenalty import disks
@@ -35,22 +34,8 @@ def drawn(references, gap_ns, seed=1):
     random = np.random.default_rng(seed)
     rank = np.minimum(BLOCKS ** random.random(references), BLOCKS - 1).astype(np.int64)  # density 1 / rank
     names = random.permutation(BLOCKS)[rank]
-    address, first, ids = np.unique(names, return_index=True, return_inverse=True)
-    number = np.argsort(np.argsort(first)).astype(np.uint32)
     when = np.cumsum(random.integers(0, 2 * gap_ns, references))
-    write = random.random(references) < 0.25
-    ordered = address[np.argsort(first)].astype(np.uint64)
-    return misspenalty.Trace(number[ids], write, when, ordered, 4096, "drawn", "none")
-
-
-def best(function):
-    """Return the shortest CPU time of several calls, s, and the result of the last one."""
-    times = []
-    for _ in range(REPEATS):
-        begin = time.process_time()
-        result = function()
-        times.append(time.process_time() - begin)
-    return min(times), result
+    return misspenalty.Trace.from_blocks(names, random.random(references) < 0.25, when, name="drawn")
 
 
 def misses_alone(trace, size, name):
@@ -60,15 +45,15 @@ def misses_alone(trace, size, name):
     missed = ~hits & ~trace.write
     lbn = trace.address[trace.ids[missed]].astype(np.int64) * 8
     count, write = np.full(len(lbn), 8, np.int32), np.zeros(len(lbn), np.uint8)
-    return best(lambda: as_they_arrive(disks.load(name).drive(), trace.time[missed], lbn, count, write))[0]
+    return timed(lambda: as_they_arrive(disks.load(name).drive(), trace.time[missed], lbn, count, write), REPEATS)[0]
 
 
 def measure(trace, device, size, path):
     """Yield one row per policy; `path` is the trace as libCacheSim reads it."""
     drive = misses_alone(trace, size, device) if device == "cheetah9lp" else 0.0
     for policy in ("lru", "arc"):
-        without, _ = best(partial(misspenalty.simulate, trace, policy, size))
-        took, frame = best(partial(misspenalty.penalty, trace, policy, size, device, threads=1))
+        without, _ = timed(partial(misspenalty.simulate, trace, policy, size), REPEATS)
+        took, frame = timed(partial(misspenalty.penalty, trace, policy, size, device, threads=1), REPEATS)
         name, options, _ = PEERS[policy]
         theirs = min(run_peer(path, name, options, size, len(trace))[0] for _ in range(REPEATS))
         yield {
@@ -86,7 +71,7 @@ def steps(references):
     """Yield one row per policy of the step model, whose fetches take 100 steps."""
     drawn_ids = drawn(references, 1).ids.astype(np.int64)
     for policy in ("lru", "arc", "opt"):
-        took, _ = best(partial(misspenalty.delayed_hits, drawn_ids, policy, BLOCKS // 2, 100))
+        took, _ = timed(partial(misspenalty.delayed_hits, drawn_ids, policy, BLOCKS // 2, 100), REPEATS)
         yield {
             "device": "100 steps",
             "policy": policy,

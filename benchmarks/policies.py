@@ -86,19 +86,23 @@ def zipf_trace(requests):
     return ids[:requests]
 
 
-def compile_trace(ids):
-    """Compile object ids; return dense ids, their number, and the CPU seconds taken."""
-    begin = time.thread_time()
-    interner = Interner()
-    dense = interner.ids(ids.astype(np.uint64))
-    return dense, len(interner), time.thread_time() - begin
+def timed(run, repeat=1):
+    """Call `run()` several times; return the shortest CPU time, s, and the last result."""
+    times = []
+    for _ in range(repeat):
+        begin = time.process_time()
+        found = run()
+        times.append(time.process_time() - begin)
+    return min(times), found
 
 
 def load(workload, requests=None):
     """Load a workload; return its dense ids, their number, and the size of its cache."""
     if WORKLOADS[workload] is None:
-        dense, blocks, seconds = compile_trace(zipf_trace(requests))
-        print(f"{dense.size:,} requests over {blocks:,} blocks, compiled at {dense.size / seconds / 1e6:.1f} M req/s")
+        ids, interner = zipf_trace(requests).astype(np.uint64), Interner()
+        seconds, dense = timed(lambda: interner.ids(ids))
+        blocks, speed = len(interner), dense.size / seconds / 1e6
+        print(f"{dense.size:,} requests over {blocks:,} blocks, compiled at {speed:.1f} M req/s")
         return dense, blocks, ZIPF_CACHE
     path = TRACES / WORKLOADS[workload]
     if not path.exists():
@@ -145,13 +149,6 @@ def as_records(dense, blocks):
     return record
 
 
-def run_opening(path):
-    """Return the CPU seconds in which our `open_trace` reads and compiles libCacheSim's file."""
-    begin = time.process_time()
-    open_trace(path, "oracleGeneral")
-    return time.process_time() - begin
-
-
 def run_peer(path, name, options, cache, requests):
     """Run libCacheSim with a new reader and cache; return its CPU seconds and misses."""
     import libcachesim
@@ -173,7 +170,7 @@ def measure(names, dense, blocks, cache, repeat, peers):
     opening = float("nan")
     with oracle_general(dense, blocks) if peers else contextlib.nullcontext() as path:
         if peers:
-            opening = statistics.median(run_opening(path) for _ in range(repeat))
+            opening = statistics.median(timed(lambda: open_trace(path, "oracleGeneral"))[0] for _ in range(repeat))
             print(f"opening {dense.size / opening / 1e6:11.1f}")
         for name in names:
             rows.append(measure_policy(name, dense, blocks, cache, repeat, path, opening))

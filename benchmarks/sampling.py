@@ -12,11 +12,10 @@ exact run relative to a sampled one, and the blocks that the sampled cache holds
 
 import argparse
 import sys
-import time
 
 import numpy as np
 import pandas as pd
-from policies import TRACES
+from policies import TRACES, timed
 
 from misspenalty import hit_ratio_curve, open_trace, simulate
 from misspenalty.errors import MissPenaltyError
@@ -35,20 +34,14 @@ SHARES = (0.01, 0.1)  # shares of the distinct blocks
 SEEDS = 8
 
 
-def timed(run):
-    """Call `run()`; return its result and its CPU time in s."""
-    begin = time.process_time()
-    return run(), time.process_time() - begin
-
-
 def measure(trace, policy, size, rate, exact, seconds):
     """Replay eight samples through one cache, and return the row that compares them with the exact hit ratio."""
     runs = [
         timed(lambda seed=seed: hit_ratio_curve(trace, policy, [size], threads=1, sample=rate, sample_seed=seed))
         for seed in range(SEEDS)
     ]
-    off = np.array([table["hit_ratio"][0] for table, _ in runs]) - exact
-    bars = np.array([table["hit_ratio_error"][0] for table, _ in runs])
+    off = np.array([table["hit_ratio"][0] for _, table in runs]) - exact
+    bars = np.array([table["hit_ratio_error"][0] for _, table in runs])
     return {
         "policy": policy,
         "cache_blocks": size,
@@ -58,7 +51,7 @@ def measure(trace, policy, size, rate, exact, seconds):
         "deviation_rms": np.sqrt(np.mean(off**2)),
         "error_bar": bars.mean(),
         "within_two_bars": np.mean(np.abs(off) <= 2 * bars),
-        "faster": seconds / np.median([spent for _, spent in runs]),
+        "faster": seconds / np.median([spent for spent, _ in runs]),
     }
 
 
@@ -68,7 +61,7 @@ def compare(name, policies, rates):
     for policy in policies:
         for share in SHARES:
             size = max(int(share * trace.blocks), 1)
-            exact, seconds = timed(lambda policy=policy, size=size: simulate(trace, policy, size).hit_ratio)
+            seconds, exact = timed(lambda policy=policy, size=size: simulate(trace, policy, size).hit_ratio)
             for rate in rates:
                 if rate <= 1 and size * rate < FEWEST:
                     print(

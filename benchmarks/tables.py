@@ -12,12 +12,12 @@ time of `open_trace` is mostly writing.
 
 import argparse
 import tempfile
-import time
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pyarrow.csv as pa_csv
+from policies import timed
 
 from misspenalty import open_trace
 from misspenalty.io.files import write_csv
@@ -47,13 +47,6 @@ def generate(path, rows, separator, names, seed=3):
                 for number, wrote, at in zip(range(begin, begin + count), write.tolist(), block.tolist(), strict=True)
             )
             file.write("\n".join(lines) + "\n")
-
-
-def timed(step):
-    """Run a step; return its CPU seconds and its result."""
-    begin = time.process_time()
-    found = step()
-    return time.process_time() - begin, found
 
 
 def measure(path, separator, names, options):
