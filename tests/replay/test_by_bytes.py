@@ -231,7 +231,7 @@ def test_bounds_by_hand():
 
 def test_each_size_is_reported_so_that_bounds_can_be_stopped_between_sizes():
     trace, told = Trace.from_blocks([1, 2, 1], object_bytes=[5, 6, 5]), []
-    replay_bytes(trace, ["opt", "lru"], [8, 9], "replace", "count", 0, 1, {}, told.append)
+    replay_bytes(trace, ["opt", "lru"], [8, 9], told.append, "replace", "count", 0, 1, {})
     assert told == [3] * 4
 
 

@@ -7,6 +7,7 @@ and an upper bound on what the best cache can reach; see `misspenalty.replay.byt
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
@@ -91,7 +92,7 @@ def byte_hit_ratio_curve(
     sizes = cache_sizes(opened, cache_bytes, "bytes").sizes
     workers = check_threads(threads)
     rows = replay_bytes(
-        opened, listed(policy), sizes, size_changes, writes, warm_up, workers, parameters, lambda references: None
+        opened, listed(policy), sizes, lambda references: None, size_changes, writes, warm_up, workers, parameters
     )
     from misspenalty.replay.tables import drawn  # imports pandas
 
@@ -114,12 +115,12 @@ def replay_bytes(
     trace: Trace,
     policies: Sequence[Any],
     sizes: Sequence[int],
+    advance: Callable[[int], Any],
     size_changes: str,
     writes: str,
     warm_up: int,
     threads: int,
     parameters: dict[str, Any],
-    advance: Callable[[int], Any],
     hits: np.ndarray | None = None,
 ) -> list[ByteResult]:
     """Replay a trace through caches of bytes; arguments and errors as in `byte_hit_ratio_curve`.
@@ -138,51 +139,39 @@ def replay_bytes(
     settings = settings_of(chosen, parameters, " for objects of different sizes", known)
     check_changes(chosen, size_changes)
     warm_up = check(trace, writes, warm_up)
-    jobs: list[Job] = []
-    for each, own in zip(chosen, settings, strict=True):
-        if isinstance(each, SizedPolicy):
-            jobs += [_one(trace, each, size, own, size_changes, writes, warm_up, hits) for size in sizes]
-        elif hits is None:
-            jobs.append(_bounds(trace, sizes, size_changes, writes, warm_up))
-        else:
-            raise ParameterError("opt is only bounded for objects of different sizes; leave out hits")
-    if not jobs:
-        raise ParameterError("no policy or cache size given")
-    return [row for rows in in_threads(jobs, advance, threads) for row in rows]
 
-
-def _one(
-    trace: Trace,
-    policy: SizedPolicy,
-    size: int,
-    parameters: dict[str, Any],
-    changes: str,
-    writes: str,
-    warm_up: int,
-    outcomes: np.ndarray | None,
-) -> Job:
-    def run(advance: Callable[[int], Any]) -> list[ByteResult]:
-        cache = policy.cache(size, first_sizes(trace), changes, parameters, trace.address)
+    def one(
+        policy: SizedPolicy, size: int, parameters: dict[str, Any], advance: Callable[[int], Any]
+    ) -> list[ByteResult]:
+        cache = policy.cache(size, first_sizes(trace), size_changes, parameters, trace.address)
         outcome = np.empty(SLICE, np.uint8)
-        requests = hits = asked = found = 0
+        requests = counted_hits = asked = found = 0
         for part, ids, counted in slices(trace, writes, warm_up, SLICE):
             refresh = trace.write[part].view(np.uint8) if writes == "refresh" and trace.write is not None else None
             own = selected(trace, writes, part, trace.bytes_of(part))
             cache.replay_sizes(ids, own, outcome, refresh)
             hit = outcome[: len(ids)].view(bool)
-            record(trace, writes, part, hit, outcomes)
-            if counted is None:
-                requests, asked = requests + len(hit), asked + int(own.sum())
-            else:
-                hit = hit & counted
-                requests, asked = requests + int(np.count_nonzero(counted)), asked + int((own * counted).sum())
-            hits, found = hits + int(np.count_nonzero(hit)), found + int((own * hit).sum())
+            record(trace, writes, part, hit, hits)
+            counts = np.ones(len(ids), bool) if counted is None else counted
+            requests, asked = requests + int(np.count_nonzero(counts)), asked + int((own * counts).sum())
+            hit = hit & counts
+            counted_hits, found = counted_hits + int(np.count_nonzero(hit)), found + int((own * hit).sum())
             advance(part.stop - part.start)
         if isinstance(cache, PythonBytes):
             cache.check_size()
-        return [ByteResult(policy.name, size, requests, hits, asked, found, cache.refused, cache.evictions)]
+        return [ByteResult(policy.name, size, requests, counted_hits, asked, found, cache.refused, cache.evictions)]
 
-    return run
+    jobs: list[Job] = []
+    for each, own in zip(chosen, settings, strict=True):
+        if isinstance(each, SizedPolicy):
+            jobs += [functools.partial(one, each, size, own) for size in sizes]
+        elif hits is None:
+            jobs.append(functools.partial(_bounds, trace, sizes, size_changes, writes, warm_up))
+        else:
+            raise ParameterError("opt is only bounded for objects of different sizes; leave out hits")
+    if not jobs:
+        raise ParameterError("no policy or cache size given")
+    return [row for rows in in_threads(jobs, advance, threads) for row in rows]
 
 
 def first_sizes(trace: Trace) -> np.ndarray:
@@ -209,21 +198,20 @@ def _held(trace: Trace) -> np.ndarray:
     return held
 
 
-def _bounds(trace: Trace, sizes: Sequence[int], changes: str, writes: str, warm_up: int) -> Job:
-    def run(advance: Callable[[int], Any]) -> list[ByteResult]:
-        loading = "ignore" if writes == "refresh" else writes  # a write that refreshes loads nothing
-        everything = slice(0, len(trace))
-        _, ids, counted = next(slices(trace, loading, warm_up, len(trace)))
-        own = selected(trace, loading, everything, trace.bytes_of(everything))
-        refreshed = writes == "refresh" and trace.write is not None and trace.request_bytes is not None
-        intervals = Intervals(ids, own, counted, changes, _held(trace) if refreshed else None)
-        ones = own if counted is None else np.compress(counted, own)
-        rows = []
-        for size in sizes:
-            refused = int(np.count_nonzero(own > size))
-            for name, (hits, found) in zip(NAMES, (intervals.at_least(size), intervals.at_most(size)), strict=True):
-                rows.append(ByteResult(name, size, len(ones), hits, int(ones.sum()), found, refused, None))
-            advance(len(trace))
-        return rows
-
-    return run
+def _bounds(
+    trace: Trace, sizes: Sequence[int], changes: str, writes: str, warm_up: int, advance: Callable[[int], Any]
+) -> list[ByteResult]:
+    loading = "ignore" if writes == "refresh" else writes  # a write that refreshes loads nothing
+    everything = slice(0, len(trace))
+    _, ids, counted = next(slices(trace, loading, warm_up, len(trace)))
+    own = selected(trace, loading, everything, trace.bytes_of(everything))
+    refreshed = writes == "refresh" and trace.write is not None and trace.request_bytes is not None
+    intervals = Intervals(ids, own, counted, changes, _held(trace) if refreshed else None)
+    ones = own if counted is None else np.compress(counted, own)
+    rows = []
+    for size in sizes:
+        refused = int(np.count_nonzero(own > size))
+        for name, (hits, found) in zip(NAMES, (intervals.at_least(size), intervals.at_most(size)), strict=True):
+            rows.append(ByteResult(name, size, len(ones), hits, int(ones.sum()), found, refused, None))
+        advance(len(trace))
+    return rows

@@ -129,7 +129,7 @@ def simulate(
     (size,) = given.sizes
     if given.in_bytes:
         bounded = _in_bytes(
-            opened, definitions, [size], prefetch, size_changes, writes, warm_up, progress, 1, parameters, hits
+            opened, definitions, [size], prefetch, progress, size_changes, writes, warm_up, 1, parameters, hits
         )
         return as_table(bounded) if several or len(bounded) > 1 else bounded[0]
     results = []
@@ -230,7 +230,7 @@ def hit_ratio_curve(
         if sample is not None:
             raise ParameterError("a sample needs blocks of one size; leave out sample, or give sizes in objects")
         rows = _in_bytes(
-            opened, definitions, given.sizes, prefetch, size_changes, writes, warm_up, progress, threads, parameters
+            opened, definitions, given.sizes, prefetch, progress, size_changes, writes, warm_up, threads, parameters
         )
         from misspenalty.replay.tables import drawn  # imports pandas
 
@@ -310,24 +310,12 @@ def _needs_opt(definitions: list[Definition]) -> bool:
 
 
 def _in_bytes(
-    trace: Trace,
-    definitions: list[Definition],
-    sizes: list[int],
-    prefetch: str | Mapping[str, Any] | None,
-    size_changes: str,
-    writes: str,
-    warm_up: int,
-    progress: bool,
-    threads: int,
-    parameters: dict[str, Any],
-    hits: np.ndarray | None = None,
+    trace: Trace, definitions: list[Definition], sizes: list[int], prefetch: Any, progress: bool, *settings: Any
 ) -> list[ByteResult]:
     if prefetch is not None:
         raise ParameterError("a prefetcher needs blocks of one size; leave out prefetch, or give sizes in objects")
     with _bar(len(definitions) * len(sizes) * len(trace), progress, ", ".join(d.name for d in definitions)) as bar:
-        return replay_bytes(
-            trace, definitions, sizes, size_changes, writes, warm_up, threads, parameters, bar.update, hits
-        )
+        return replay_bytes(trace, definitions, sizes, bar.update, *settings)
 
 
 def make_kernel(
