@@ -173,11 +173,8 @@ def policy_bar(label):
     colour = policy_line(label)["color"]
     if label == "mq":
         return {"facecolor": colour, "edgecolor": colour}
-    return {"facecolor": _lighten(colour, 0.55), "edgecolor": colour, "hatch": "////"}
-
-
-def _lighten(colour, share):
-    return tuple(1 - (1 - part) * (1 - share) for part in matplotlib.colors.to_rgb(colour))
+    light = tuple(1 - (1 - part) * (1 - 0.55) for part in matplotlib.colors.to_rgb(colour))
+    return {"facecolor": light, "edgecolor": colour, "hatch": "////"}
 
 
 def policy_patch(label):

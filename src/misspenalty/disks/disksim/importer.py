@@ -20,6 +20,7 @@ from misspenalty.disks.disksim.decisions import decide
 from misspenalty.disks.drive.description import check, seek_table
 from misspenalty.disks.drive.layout import MAPPINGS, SCHEMES
 from misspenalty.errors import InputError, ParameterError
+from misspenalty.io.files import atomic_path
 
 MOST_POINTS = 100_000
 OVERHEADS = {
@@ -154,8 +155,6 @@ def from_disksim(path, name=None, bus=None, literal=False):
 
 def write(data, path):
     """Write a description as YAML; see `to_yaml`."""
-    from misspenalty.io.files import atomic_path
-
     with atomic_path(path) as partial:
         partial.write_text(to_yaml(data), encoding="utf-8")
 
