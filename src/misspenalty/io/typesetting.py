@@ -48,7 +48,7 @@ def paper_inputs(source, root):
             continue
         texts.append(path.read_text(encoding="utf-8"))
         named = ((root, name[1:]) if name.startswith("/") else (path.parent, name) for name in _PART.findall(texts[-1]))
-        named = [*named, *((root, found) for name in _EACH.findall(texts[-1]) for found in _glob(root, name[1:]))]
+        named = [*named, *((root, found) for name in _EACH.findall(texts[-1]) for found in sorted(root.glob(name[1:])))]
         parts = {Path(os.path.normpath(folder / name)) for folder, name in named} - sources
         sources |= parts
         waiting += parts
@@ -94,10 +94,6 @@ def compile_paper(source, root, output, config=None):
         raise _explain(error, source, root) from error
     with atomic_path(output) as partial:
         partial.write_bytes(pdf)
-
-
-def _glob(root, pattern):
-    return sorted(path.relative_to(root).as_posix() for path in root.glob(pattern))
 
 
 def _explain(error, source, root):
