@@ -40,7 +40,8 @@ def main():
     parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 if a file would change")
     options = parser.parse_args()
     files = make_files()
-    changed = [name for name, text in files.items() if not _is_current(DATA / name, text)]
+    before = {path.name: path.read_text(encoding="utf-8") for path in DATA.iterdir() if path.is_file()}
+    changed = [name for name, text in files.items() if before.get(name) != text]
     if options.check:
         print("\n".join(f"not up to date: {name}" for name in changed) or "up to date")
         return 1 if changed else 0
@@ -49,10 +50,6 @@ def main():
             path.write_text(text, encoding="utf-8")
     print(f"{len(changed)} files changed")
     return 0
-
-
-def _is_current(path, text):
-    return path.is_file() and path.read_text(encoding="utf-8") == text
 
 
 def make_files():
