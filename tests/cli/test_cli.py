@@ -2,8 +2,6 @@
 
 import json
 import re
-import subprocess
-import sys
 
 import pandas as pd
 import pytest
@@ -216,12 +214,6 @@ def test_settings():
     assert parse_setting("life-time = 5") == ("life_time", 5)
     assert parse_setting("seed=9007199254740993") == ("seed", 2**53 + 1)
     assert parse_setting("kin=2.5e-1") == ("kin", 0.25)
-
-
-def test_installed_command_and_closed_pipe():
-    command = [sys.executable, "-m", "misspenalty", "policies"]
-    assert "mq" in subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    assert subprocess.run(f"{' '.join(command)} | true", shell=True, capture_output=True, text=True).stderr == ""
 
 
 def test_several_policies_in_one_call_in_any_case(capsys, arc, tmp_path):

@@ -18,9 +18,7 @@ LINES = {
     signal.SIGHUP: "misspenalty: stopped by SIGHUP; no output was left half-written\n",
 }
 SIGNALS = pytest.mark.parametrize("number", LINES, ids=lambda number: number.name)
-COMMANDS = pytest.mark.parametrize(
-    "command", [[str(Path(sys.executable).with_name("misspenalty"))], [sys.executable, "-m", "misspenalty"]]
-)
+SCRIPT, MODULE = [str(Path(sys.executable).with_name("misspenalty"))], [sys.executable, "-m", "misspenalty"]
 
 
 class Run:
@@ -56,8 +54,7 @@ class Run:
         return self.process.returncode, out, err, [*self.temporary.iterdir(), *self.output.iterdir()]
 
 
-@SIGNALS
-@COMMANDS
+@pytest.mark.parametrize(("command", "number"), [*((SCRIPT, number) for number in LINES), (MODULE, signal.SIGTERM)])
 def test_a_signal_during_imports(command, number, tmp_path):
     run = Run(command, tmp_path)
     run.wait_until(run.is_importing)
@@ -66,17 +63,16 @@ def test_a_signal_during_imports(command, number, tmp_path):
 
 @SIGNALS
 def test_a_signal_while_a_pipe_is_copied(number, tmp_path):
-    run = Run([sys.executable, "-m", "misspenalty"], tmp_path)
+    run = Run(MODULE, tmp_path)
     run.process.stdin.write("0,8,4096,R,0.0\n" * 200_000)
     run.wait_until(lambda: any(run.temporary.iterdir()))
     assert run.stop(number) == (128 + number, "", LINES[number], [])
 
 
-@SIGNALS
-@pytest.mark.parametrize("after_s", [0.0, 0.01, 0.1])
+@pytest.mark.parametrize(("number", "after_s"), list(zip(LINES, [0.0, 0.01, 0.1], strict=True)))
 def test_a_signal_while_a_trace_is_compiled(number, after_s, tmp_path):
     """A signal while the trace is compiled must leave a whole trace or none; the pipe is closed before the signal."""
-    run = Run([sys.executable, "-m", "misspenalty"], tmp_path)
+    run = Run(MODULE, tmp_path)
     run.process.stdin.write("".join(f"0,{8 * (n * 7919 % 100_003)},4096,R,{n}.0\n" for n in range(300_000)))
     run.process.stdin.close()
     run.process.stdin = None
@@ -133,11 +129,12 @@ sys.exit(module.main())
 
 
 @pytest.mark.parametrize(
-    ("number", "second"),
-    [(signal.SIGINT, signal.SIGTERM), (signal.SIGHUP, signal.SIGINT)],
-    ids=lambda number: number.name,
+    ("where", "number", "second"),
+    [
+        *((where, signal.SIGINT, signal.SIGTERM) for where in ("begin", "made", "published")),
+        *((where, signal.SIGHUP, signal.SIGINT) for where in ("guard", "removed", "both")),
+    ],
 )
-@pytest.mark.parametrize("where", ["begin", "guard", "made", "removed", "published", "both"])
 def test_two_signals_at_a_critical_moment_leave_nothing_behind(where, number, second, tmp_path):
     """Two signals at a critical moment, such as just after a temporary folder is made, leave nothing behind."""
     (tmp_path / "trace.spc").write_text("".join(f"0,{8 * n},4096,R,{n}.0\n" for n in range(9)))
