@@ -34,13 +34,17 @@ def values_of(parameter):
 
 
 def settings_of(name):
-    """Return parameter sets of a policy: the defaults, each parameter varied alone, and some random combinations."""
+    """Return parameter sets of a policy that differ: the defaults, each parameter varied alone, and some random
+    combinations."""
     definition = find_policy(name)
     alone = [{p.name: value} for p in definition.parameters for value in values_of(p)]
     every = list(itertools.product(*(values_of(p) for p in definition.parameters)))
     chosen = random.Random(7).sample(every, min(6, len(every)))
     combined = [dict(zip([p.name for p in definition.parameters], values, strict=True)) for values in chosen]
-    return [{}, *(setting for setting in alone + combined if possible(definition, setting))]
+    found = {}
+    for setting in filter(functools.partial(possible, definition), [{}, *alone, *combined]):
+        found.setdefault(str(definition.check(setting)), setting)
+    return list(found.values())
 
 
 def possible(definition, setting):
@@ -177,9 +181,9 @@ def test_impossible_caches(name, capacity, blocks):
 
 @pytest.mark.parametrize("name, parameters", CASES)
 def test_any_slices_give_the_outcome_of_one_run(name, parameters):
-    addresses = made_traces(3000)["mixed"]
+    addresses = made_traces()["mixed"]
     whole, one = kernel_outcome(name, 30, addresses, parameters)
-    for length in (1, 7, 1000):
+    for length in (1, 7):
         parts, other = kernel_outcome(name, 30, addresses, parameters, cuts=range(length, addresses.size, length))
         assert np.array_equal(parts, whole)
         assert (other.evictions, other.ghost_hits) == (one.evictions, one.ghost_hits)
@@ -191,12 +195,14 @@ def most_hits(offline, kind, capacity):
     return kernel_outcome(offline, capacity, made_traces(3000)[kind], {})[0].sum()
 
 
-@pytest.mark.parametrize("name, parameters", CASES)
-def test_nothing_beats_opt(name, parameters):
+@pytest.mark.parametrize("name", POLICIES)
+def test_nothing_beats_opt(name):
+    """The defaults suffice: `test_contents_tell_the_coming_outcome` tries all parameters, and no cache that hits only
+    the blocks that it holds beats OPT with bypassing."""
     assert made_traces() and CAPACITIES
     for kind, addresses in made_traces(3000).items():
         for capacity in CAPACITIES:
-            hits = kernel_outcome(name, capacity, addresses, parameters)[0].sum()
+            hits = kernel_outcome(name, capacity, addresses, {})[0].sum()
             best = most_hits("opt_bypass" if name == "opt_bypass" else "opt", kind, capacity)
             assert hits <= best <= most_hits("opt_bypass", kind, capacity)
 
@@ -253,11 +259,9 @@ def test_a_cache_of_one_block_hits_repeats_only(name):
 
 
 @pytest.mark.parametrize("kind", made_traces())
-def test_lru_and_opt_hit_counts_grow_with_the_cache(kind):
-    addresses = made_traces(3000)[kind]
-    for name in ("lru", "opt"):
-        counts = [kernel_outcome(name, capacity, addresses, {})[0].sum() for capacity in range(1, 60)]
-        assert counts == sorted(counts)
+def test_opt_hit_counts_grow_with_the_cache(kind):
+    counts = [kernel_outcome("opt", capacity, made_traces(3000)[kind], {})[0].sum() for capacity in range(1, 60)]
+    assert counts == sorted(counts)
 
 
 @pytest.mark.parametrize("kind", made_traces())
