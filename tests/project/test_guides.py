@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -15,19 +16,12 @@ from small import RUN, python_of, small_tree
 ROOT = Path(__file__).parents[2]
 SAMPLE = ROOT / "docs" / "how-to" / "sample_item.diff"
 STUDY = ROOT / "docs" / "how-to" / "sample_study"
-GENERATED = {"config/config.yaml"}
+ITEM = ["results/mq/doubling.csv", "results/mq/doubling.svg"]
+MINE = [f"results/mine/{name}" for name in ("faults.csv", "added.csv", "anomaly.svg")]
 JUDGE = """
-import json
 from misspenalty_studies.common.judge import write_claims
 frame = write_claims("results", "results/claims.csv").set_index("id")
-print(json.dumps(frame.loc["mq.table4.doubling.mq.128", ["obtained", "verdict", "role"]].to_dict(), default=float))
-"""
-JUDGE_STUDY = """
-import json
-from misspenalty_studies.common.judge import write_claims
-frame = write_claims("results", "results/claims.csv").set_index("id")
-frame = frame[frame["study"] == "mine"]
-print(json.dumps({"obtained": frame["obtained"].astype(str).to_dict(), "verdict": frame["verdict"].to_dict()}))
+print(frame[["obtained", "verdict", "role"]].astype(str).to_json(orient="index"))
 """
 
 
@@ -37,26 +31,28 @@ def run(command, folder):
     return done.stdout
 
 
-def test_the_sample_table_is_made_drawn_and_judged(tmp_path):
-    tree = small_tree(tmp_path / "tree")
-    before = contents(tree)
+@pytest.fixture(scope="module")
+def guided(tmp_path_factory):
+    """Add the sample table and then the sample study to a copy of the tree, make and judge what they declare.
+
+    Return the tree, its Python, the verdicts, the configuration that the study wrote, and the files that each changed.
+    """
+    tree, environment = (tmp_path_factory.mktemp("guided") / name for name in ("tree", "environment"))
+    before = contents(small_tree(tree))
     run(["git", "apply", "--unsafe-paths", str(SAMPLE)], tree)
-    assert all(name.startswith("studies/mq/") for name in differing(before, contents(tree)))
-    python = python_of(tree, tmp_path / "environment")
-    made = ["results/mq/doubling.csv", "results/mq/doubling.svg"]
-    run([python, "-m", "snakemake", *RUN, *made], tree)
-    table = pd.read_csv(tree / made[0])
-    assert list(table.columns) == ["policy", "cache_mb", "gain_points"] and set(table["policy"]) == {"mq", "lru"}
-    sizes = pd.read_csv(tree / "results" / "mq" / "table4.csv").pivot(
-        index="cache_mb", columns="policy", values="hit_ratio_pct"
-    )
-    gained = table.set_index(["policy", "cache_mb"])["gain_points"]["mq", 128]
-    assert abs(gained - (sizes["mq"][256] - sizes["mq"][128])) < 1e-9
-    caption = (tree / "results" / "mq" / "runs" / "captions" / "doubling.rst").read_text()
-    assert caption.startswith("Points of hit ratio gained by doubling the cache")
+    changed = [differing(before, between := contents(tree))]
+    config = tree / "config" / "config.yaml"
+    small = yaml.safe_load(config.read_text())
+    shutil.copytree(STUDY, tree / "studies" / "mine", ignore=shutil.ignore_patterns("__pycache__"))
+    python = python_of(tree, environment)
+    run([python, "-m", "misspenalty_studies.common.configuration", "--write"], tree)
+    changed.append(differing(between, contents(tree)))
+    written = yaml.safe_load(config.read_text())
+    mine = yaml.safe_load((tree / "studies" / "mine" / "small.yaml").read_text())
+    config.write_text(yaml.safe_dump(small | {"mine": mine}))
+    run([python, "-m", "snakemake", *RUN, *ITEM, *MINE], tree)
     judged = json.loads(run([python, "-c", JUDGE], tree))
-    assert judged["role"] == "derived" and judged["verdict"] != "not_testable"
-    assert abs(float(judged["obtained"]) - gained) < 0.01
+    return SimpleNamespace(tree=tree, python=python, judged=judged, written=written, changed=changed)
 
 
 def contents(folder):
@@ -72,26 +68,30 @@ def differing(before, after):
     return {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
 
 
-def test_the_sample_study_is_made_drawn_and_judged_and_lives_in_its_folder(tmp_path):
-    tree = small_tree(tmp_path / "tree")
-    config, before = tree / "config" / "config.yaml", contents(tree)
-    small = yaml.safe_load(config.read_text())
-    shutil.copytree(STUDY, tree / "studies" / "mine", ignore=shutil.ignore_patterns("__pycache__"))
-    python = python_of(tree, tmp_path / "environment")
-    run([python, "-m", "misspenalty_studies.common.configuration", "--write"], tree)
-    outside = {name for name in differing(before, contents(tree)) if not name.startswith("studies/mine/")}
-    assert outside == GENERATED
-    assert yaml.safe_load(config.read_text())["mine"] == {"frames": [2, 3, 4, 5]}
+def test_the_sample_table_is_made_drawn_and_judged(guided):
+    assert all(name.startswith("studies/mq/") for name in guided.changed[0])
+    table = pd.read_csv(guided.tree / ITEM[0])
+    assert list(table.columns) == ["policy", "cache_mb", "gain_points"] and set(table["policy"]) == {"mq", "lru"}
+    sizes = pd.read_csv(guided.tree / "results" / "mq" / "table4.csv").pivot(
+        index="cache_mb", columns="policy", values="hit_ratio_pct"
+    )
+    gained = table.set_index(["policy", "cache_mb"])["gain_points"]["mq", 128]
+    assert abs(gained - (sizes["mq"][256] - sizes["mq"][128])) < 1e-9
+    caption = (guided.tree / "results" / "mq" / "runs" / "captions" / "doubling.rst").read_text()
+    assert caption.startswith("Points of hit ratio gained by doubling the cache")
+    judged = guided.judged["mq.table4.doubling.mq.128"]
+    assert judged["role"] == "derived" and judged["verdict"] != "not_testable"
+    assert abs(float(judged["obtained"]) - gained) < 0.01
 
-    mine = yaml.safe_load((tree / "studies" / "mine" / "small.yaml").read_text())
-    config.write_text(yaml.safe_dump(small | {"mine": mine}))
-    made = [f"results/mine/{name}" for name in ("faults.csv", "added.csv", "anomaly.svg")]
-    run([python, "-m", "snakemake", *RUN, *made], tree)
-    assert pd.read_csv(tree / made[1]).values.tolist() == [["fifo", 4, 1], ["lru", 4, -2]]
-    judged = json.loads(run([python, "-c", JUDGE_STUDY], tree))
-    assert set(judged["verdict"].values()) == {"reproduced"} and len(judged["verdict"]) == 3
-    assert float(judged["obtained"]["mine.example.four"]) == 10
-    run([python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "studies/mine/tests"], tree)
+
+def test_the_sample_study_is_made_drawn_and_judged_and_lives_in_its_folder(guided):
+    assert {name for name in guided.changed[1] if not name.startswith("studies/mine/")} == {"config/config.yaml"}
+    assert guided.written["mine"] == {"frames": [2, 3, 4, 5]}
+    assert pd.read_csv(guided.tree / MINE[1]).values.tolist() == [["fifo", 4, 1], ["lru", 4, -2]]
+    judged = {name: row for name, row in guided.judged.items() if name.startswith("mine.")}
+    assert len(judged) == 3 and {row["verdict"] for row in judged.values()} == {"reproduced"}
+    assert float(judged["mine.example.four"]["obtained"]) == 10
+    run([guided.python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "studies/mine/tests"], guided.tree)
 
 
 TYPED = """
