@@ -99,15 +99,16 @@ def relist(archive):
     repack(archive, {LIST: format_list(digests).encode()})
 
 
-def forged(checkout, folder, name, data):
-    """Make a consistent archive of a copy of the checkout in which one file is changed (removed if `data` is None)."""
+def forged(checkout, folder, changes):
+    """Make a consistent archive of a copy of the checkout; `changes` maps files to contents (None removes a file)."""
     copy = folder / "forger"
     shutil.copytree(checkout, copy)
-    if data is None:
-        (copy / name).unlink()
-    else:
-        (copy / name).parent.mkdir(parents=True, exist_ok=True)
-        (copy / name).write_bytes(data)
+    for name, data in changes.items():
+        if data is None:
+            (copy / name).unlink()
+        else:
+            (copy / name).parent.mkdir(parents=True, exist_ok=True)
+            (copy / name).write_bytes(data)
     write_archive(folder / "forged.zip", copy)
     return folder / "forged.zip"
 
@@ -404,34 +405,36 @@ def test_an_entry_that_lies_about_its_size_is_refused(archive, checkout):
 
 
 @pytest.mark.parametrize(
-    ("name", "data"),
+    "changes",
     [
-        ("requirements.lock", b"evil==1.0\n"),
-        ("workflow/Snakefile", b"shell('evil')\n"),
-        ("workflow/scripts/further.py", b"evil\n"),
-        ("results/site/a page.html", b"<script>"),
-        ("results/site/further.html", b"<script>"),
-        ("README.md", b"all reproduced\n"),
-        ("config/config.yaml", b"{}\n"),
-        (TABLE, b"policy,hit_ratio\nlru,0.25\nmq,0.9\n"),
-        ("results/mq/further.csv", b"x\n"),
-        (TABLE, None),
-        ("results/site/a page.html", None),
-        ("results/manifest.json", b'{"outputs": {}, "seeds": {"evil": 1}}'),
-        ("results/manifest.json", b"[]"),
-        ("results/manifest.json", b"[" * 99999),
-        ("results/manifest.json", b'{"outputs": [Infinity]}'),
-        ("results/manifest.json", b'{"outputs": {"results/mq/table4.csv": {"bytes": 1, "sha256": "0"}}}'),
+        {
+            "requirements.lock": b"evil==1.0\n",
+            "workflow/Snakefile": b"shell('evil')\n",
+            "workflow/scripts/further.py": b"evil\n",
+            "results/site/a page.html": b"<script>",
+            "results/site/further.html": b"<script>",
+            "README.md": b"all reproduced\n",
+            "config/config.yaml": b"{}\n",
+            TABLE: b"policy,hit_ratio\nlru,0.25\nmq,0.9\n",
+            "results/mq/further.csv": b"x\n",
+            "results/manifest.json": b'{"outputs": {}, "seeds": {"evil": 1}}',
+        },
+        {TABLE: None, "results/site/a page.html": None, "results/manifest.json": b"[]"},
+        {"results/manifest.json": b"[" * 99999},
+        {"results/manifest.json": b'{"outputs": [Infinity]}'},
+        {"results/manifest.json": b'{"outputs": {"results/mq/table4.csv": {"bytes": 1, "sha256": "0"}}}'},
     ],
+    ids=["changed", "removed", "deep", "infinite", "other digest"],
 )
-def test_a_forgery_with_its_own_checksums_is_different(checkout, tmp_path, name, data):
-    """The forged archive is consistent in itself, so the comparison with the checkout must find the changed file."""
-    assert set(different(forged(checkout, tmp_path, name, data), checkout)) == {name}
+def test_a_forgery_with_its_own_checksums_is_different(checkout, tmp_path, changes):
+    """The forged archive is consistent in itself, so the comparison with the checkout must find each changed file."""
+    assert set(different(forged(checkout, tmp_path, changes), checkout)) == set(changes)
 
 
 def test_a_forged_release_is_different(checkout, tmp_path):
     citation = (checkout / "CITATION.cff").read_bytes()
-    archive = forged(checkout, tmp_path, "CITATION.cff", citation.replace(b"keywords:\n", b"keywords:\n  - evil\n"))
+    release = {"CITATION.cff": citation.replace(b"keywords:\n", b"keywords:\n  - evil\n")}
+    archive = forged(checkout, tmp_path, release)
     assert set(different(archive, checkout)) == {"CITATION.cff", METADATA}
 
 
@@ -525,7 +528,7 @@ def test_a_manifest_is_compared_as_far_as_runs_agree(checkout, tmp_path):
         ).encode()
 
     def verdict(text):
-        (found,) = [one for one in verify(forged(checkout, tmp_path, name, text), checkout) if one.name == name]
+        (found,) = [one for one in verify(forged(checkout, tmp_path, {name: text}), checkout) if one.name == name]
         shutil.rmtree(tmp_path / "forger")
         return found.verdict, found.detail
 
