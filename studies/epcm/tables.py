@@ -3,18 +3,11 @@
 import numpy as np
 import pandas as pd
 
-from misspenalty_studies.common.reporting.dictionary import HALF_WIDTH
-from misspenalty_studies.common.statistics import half_width
+from misspenalty_studies.common.statistics import HALF_WIDTH, half_width
 from misspenalty_studies.epcm.file_client.client import CALLS, CLASSES, COMPONENTS, PAGE_BYTES
 from misspenalty_studies.epcm.runs import BUCKETS, KEYS, WHOLE, definition_of, waited_early
 
 WAITS = [f"{name}_ns" for name in COMPONENTS if name.startswith("wait_")]
-
-
-def confidence_interval(values):
-    """Return half the width of the confidence interval of the mean; NaN for fewer than two values."""
-    values = np.asarray(values, float)
-    return float(half_width(values.std(ddof=1), len(values))) if len(values) > 1 else np.nan
 
 
 def timed(runs):
@@ -62,9 +55,9 @@ def fig7(runs):
                 "read_reduction_pct": _share(
                     mean["read_latency_us_cold"] - mean["read_latency_us"], mean["read_latency_us_cold"]
                 ),
-                f"elapsed_s{HALF_WIDTH}": confidence_interval(group["elapsed_s"]),
-                f"elapsed_reduction_s{HALF_WIDTH}": confidence_interval(saved),
-                f"read_latency_us{HALF_WIDTH}": confidence_interval(group["read_latency_us"]),
+                f"elapsed_s{HALF_WIDTH}": half_width(group["elapsed_s"].std(), len(group)),
+                f"elapsed_reduction_s{HALF_WIDTH}": half_width(saved.std(), len(group)),
+                f"read_latency_us{HALF_WIDTH}": half_width(group["read_latency_us"].std(), len(group)),
                 "runs": len(group),
             }
         )

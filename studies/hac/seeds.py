@@ -10,8 +10,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from misspenalty_studies.common.reporting.dictionary import HALF_WIDTH
-from misspenalty_studies.common.statistics import half_width
+from misspenalty_studies.common.statistics import half_widths
 from misspenalty_studies.hac.objects.traversals import STATIC
 from misspenalty_studies.hac.prices import Costs
 from misspenalty_studies.hac.runs import database
@@ -151,5 +150,4 @@ def mean_over_seeds(tables, keys):
     together[values] = together[values].astype(float)
     groups = together.groupby(list(keys), sort=False, dropna=False)
     mean, number = groups[values].mean(), groups.size()
-    half = half_width(groups[values].std(), groups[values].count()).add_suffix(HALF_WIDTH)
-    return mean.join(half)[number == len(tables)].reset_index()
+    return mean.join(half_widths(groups, values))[number == len(tables)].reset_index()

@@ -22,8 +22,7 @@ import pandas as pd
 from misspenalty import disks
 from misspenalty.io.threads import map_in_threads
 from misspenalty.traces.streams import Streams
-from misspenalty_studies.common.reporting.dictionary import HALF_WIDTH
-from misspenalty_studies.common.statistics import half_width
+from misspenalty_studies.common.statistics import half_widths
 from misspenalty_studies.sarc.array.controller import StorageController
 from misspenalty_studies.sarc.runs import CONFIGS, LOADS, TRACK, Run, fitted_shark, read_cache
 
@@ -161,8 +160,5 @@ def over_seeds(runs):
     runs["read_factor"] = runs["read_ms"] / runs["read_ms_base"]
     runs["rate_factor"] = runs["mb_per_s"] / runs["mb_per_s_base"]
     groups, factors = runs.groupby(keys, sort=False), ["read_factor", "rate_factor"]
-    table, number = groups[[*MEASURES, *factors]].mean(), groups.size()
-    for name in ("read_ms", "response_ms", "mb_per_s", "unused", *factors):
-        table[f"{name}{HALF_WIDTH}"] = half_width(groups[name].std(ddof=1), number)
-    table["seeds"] = number
-    return table.reset_index()
+    half = half_widths(groups, ["read_ms", "response_ms", "mb_per_s", "unused", *factors])
+    return groups[[*MEASURES, *factors]].mean().join([half, groups.size().rename("seeds")]).reset_index()

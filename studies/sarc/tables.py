@@ -9,8 +9,7 @@ paper; a table's values are means of points over the seeds.
 import numpy as np
 import pandas as pd
 
-from misspenalty_studies.common.reporting.dictionary import HALF_WIDTH
-from misspenalty_studies.common.statistics import half_width
+from misspenalty_studies.common.statistics import half_widths
 from misspenalty_studies.sarc.runs import CONFIGS, KEYS, MEASURES, OPERATIONS, PAPERS, load_shark, points
 
 READ_SHARE = 0.4  # share of reads among SPC-1's requests, rounded
@@ -34,11 +33,7 @@ def over_seeds(table, columns):
     """
     groups = table.groupby(KEYS, sort=False)
     result = groups[list(columns)].mean()
-    number = groups.size()
-    for column in columns:
-        result[f"{column}{HALF_WIDTH}"] = half_width(groups[column].std(ddof=1), number)
-    result["seeds"] = number
-    return result.reset_index()
+    return result.join([half_widths(groups, columns), groups.size().rename("seeds")]).reset_index()
 
 
 def table2(table):

@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 
 from misspenalty.errors import InputError
+from misspenalty_studies.common.statistics import HALF_WIDTH
 
-INTERVAL = "_ci95"  # suffix of the column with half the width of a 95 % interval
 BY_SEED = "_by_seed"  # suffix of a table with the numbers of each seed; its column "seed" names the seed
 SEEDS = ("seeds", "runs")  # columns with the number of runs that a mean is taken over
 
@@ -109,9 +109,9 @@ class Table:
             does not state the number.
         """
         halves = pd.DataFrame(0.0, frame.index, frame.columns)
-        having = [column for column in self.values if given is not None and f"{column}{INTERVAL}" in given]
+        having = [column for column in self.values if given is not None and f"{column}{HALF_WIDTH}" in given]
         for column in having:
-            half = pd.to_numeric(given[f"{column}{INTERVAL}"], errors="coerce").to_numpy(float)
+            half = pd.to_numeric(given[f"{column}{HALF_WIDTH}"], errors="coerce").to_numpy(float)
             halves.iloc[: len(given), halves.columns.get_loc(column)] = np.where(np.isfinite(half), half, 0.0)
         counts = [name for name in SEEDS if given is not None and name in given]
         counted = given[counts[0]].dropna() if counts else ()

@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from misspenalty.errors import InputError
 from misspenalty.io.documents import read_yaml
+from misspenalty_studies.common.statistics import HALF_WIDTH
 from misspenalty_studies.common.validated import validated
 
 STUDIES = Path(__file__).parents[2]
@@ -29,7 +30,6 @@ KINDS = {
     "any": "a number or text",
 }
 COMMON = ("conditions", "logged")  # tables that every study may have
-HALF_WIDTH = "_ci95"
 VARIANT = "_calibrated"
 NOT_TABLES = ("traces", "bench", "conformance")  # folders of results/ that hold no tables of a study
 

@@ -119,11 +119,6 @@ def test_figure_7_adds_up(runs):
     assert (table["runs"] == 3).all()
 
 
-def test_half_width_is_students():
-    assert epcm_tables.confidence_interval([1.0, 2.0, 3.0]) == pytest.approx(4.302653 * 1 / np.sqrt(3), rel=1e-5)
-    assert np.isnan(epcm_tables.confidence_interval([1.0]))
-
-
 def test_figure_8_counts_every_read_call_once(runs):
     table = epcm_tables.fig8(runs, "andrew", 64, 45)
     assert table.groupby("run")["events"].sum().tolist() == [24, 24]
