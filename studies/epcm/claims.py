@@ -16,7 +16,6 @@ TABLES = {
             *cross(benchmark=("ld", "ssh"), model=("epcm",), buffer_copy=(True,)),
             *cross(benchmark=("andrew",), model=("hot", "epcm"), buffer_copy=(False,)),
         ),
-        {"buffer_copy": True},
     ),
     "fig8": Table(
         ("run", "bucket_low_us", "bucket_high_us"),

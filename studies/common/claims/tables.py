@@ -1,7 +1,7 @@
 """Read result tables in the form that the claims use: indexed by their keys, with NaN for every missing number."""
 
 import itertools
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -29,7 +29,6 @@ class Table:
     keys: tuple  # columns that name a row
     values: tuple  # columns that hold numbers
     rows: tuple  # dicts of keys: the rows that claims name; a row that the file lacks is read as NaN
-    defaults: dict = field(default_factory=dict)  # key -> its value in rows that have none
     by_seed: bool = False  # whether there is a table of the same numbers for each seed
 
     def read(self, name, frame=None):
@@ -55,9 +54,6 @@ class Table:
             A key column is missing, or two rows have the same keys.
         """
         given = pd.DataFrame(columns=[*self.keys, *self.values]) if frame is None else frame
-        for key, member in self.defaults.items():
-            column = given[key] if key in given else pd.Series(np.nan, index=given.index)
-            given = given.assign(**{key: column.astype(object).where(column.notna(), member)})
         absent = [key for key in self.keys if key not in given]
         if absent:
             expected = ", ".join((*self.keys, *self.values))

@@ -357,18 +357,6 @@ def test_the_loads_that_were_run_are_compared_one_by_one():
     assert (row["verdict"], row["obtained"]) == ("not_reproduced", "1136, 5682, 7273, 9091, 10227, 10795, 11364")
 
 
-@pytest.mark.parametrize("empty", [True, False])
-def test_a_run_is_with_the_buffer_copy_unless_it_says_otherwise(empty):
-    tables = epcm_tables()
-    table = tables["epcm_fig7"]
-    table = table[table["buffer_copy"]].drop(columns="buffer_copy")
-    tables["epcm_fig7"] = table.assign(buffer_copy=np.nan) if empty else table
-    assert judged(tables, "epcm.fig7b.hot_read_latency")["verdict"] == "reproduced"
-    row = judged(tables, "epcm.fig7b.kernel_24")
-    assert row["verdict"] == "not_testable"
-    assert "buffer_copy False" in row["note"]
-
-
 def test_points_that_are_all_alike_are_not_a_trend():
     tables = mq_tables()
     tables["mq_fig7"]["normalized_rate"] = 1.0
