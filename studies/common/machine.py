@@ -146,6 +146,24 @@ class MachineParameters:
     varied: ClassVar = ("assumed",)
     nullable: ClassVar = False
 
+    def check(self, *fitted):
+        """Check all values, as those of a file are checked.
+
+        Parameters
+        ----------
+        *fitted : str
+            Parameters that may be null in the file and have to be known here.
+
+        Raises
+        ------
+        ParameterError
+            The file could not hold a value, or one of `fitted` is None.
+        """
+        for name in fitted:
+            if getattr(self, name) is None:
+                raise ParameterError(f"{name} has no value; fit it first, or set it with replace()")
+        check_values(type(self), {one.name: getattr(self, one.name) for one in fields(self) if one.metadata})
+
 
 def entry_of(
     kind,

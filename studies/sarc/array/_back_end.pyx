@@ -11,15 +11,13 @@ from misspenalty.engine._engine cimport make_event, push, reserve
 from misspenalty_studies.sarc.array._flights cimport make_flights, remove_flight
 from misspenalty_studies.sarc.array._operations cimport NONE, free_operation, new_operation, operation_t
 from misspenalty_studies.sarc.array._raid cimport (
-    LONGEST_STRIP, MOST_MEMBERS, PAGE_SECTORS, array_of, make_divisors, piece_t, plan_destage, plan_t,
+    MOST_MEMBERS, PAGE_SECTORS, array_of, make_divisors, piece_t, plan_destage, plan_t,
 )
 from misspenalty_studies.sarc.array._write_cache cimport (
     destages_wanted, entry_t, make_write_cache, order_t, release, take_oldest,
 )
 
 from misspenalty.errors import ParameterError
-
-MEMBERS, STRIP = MOST_MEMBERS, LONGEST_STRIP
 
 
 cdef class BackEnd(Kernel):

@@ -15,7 +15,6 @@ cdef extern from *:
 cdef enum:
     PAGE_SECTORS = 8                # 4 KB pages, 512-byte sectors
     MOST_MEMBERS = 16               # maximum number of drives of an array
-    LONGEST_STRIP = 64              # pages, since a strip's dirty pages are the bits of one word
 
 
 cdef struct raid_t:

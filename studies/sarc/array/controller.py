@@ -51,11 +51,9 @@ from typing import Literal
 
 import numpy as np
 
-from misspenalty.disks import SCHEDULERS
 from misspenalty.errors import ParameterError
 from misspenalty_studies.common.machine import MachineParameters, declared
 from misspenalty_studies.sarc.array._array import Array
-from misspenalty_studies.sarc.array._back_end import MEMBERS, STRIP
 from misspenalty_studies.sarc.array.interval import COMPONENTS, COUNTS, STAGED, Interval
 
 PAGE = 4096  # bytes
@@ -71,13 +69,13 @@ class Controller(MachineParameters):
     statuses = ("stated", "derived", "secondary", "assumed", "fitted")
     varied = ()
 
-    cache_mb: float = declared("MB", "Read cache", gt=0)
-    write_cache_mb: float = declared("MB", "Non-volatile write cache", gt=0)
+    cache_mb: float = declared("MB", "Read cache", ge=0.25, le=1 << 24)
+    write_cache_mb: float = declared("MB", "Non-volatile write cache", gt=0, le=1048576)
     arrays: int = declared("RAID-5 arrays", "RAID-5 arrays", ge=1, le=4096)
-    array_members: int = declared(
+    array_members: int = declared(  # at most MOST_MEMBERS of `_raid.pxd`
         "drives", "Working drives of an array, including the parity drive, without spares", ge=3, le=16
     )
-    strip_kb: Literal[32, 64, 96, 128, 160, 192, 224, 256] = declared(
+    strip_kb: Literal[32, 64, 96, 128, 160, 192, 224, 256] = declared(  # dirty pages are the bits of a 64-bit word
         "KB", "Consecutive data on one drive, whole tracks of 32 KB"
     )
     stripes_per_turn: int = declared(
@@ -89,7 +87,7 @@ class Controller(MachineParameters):
         ge=1,
         le=1048576,
     )
-    controller_us: float | None = declared("us", "Controller's time for a request", ge=0)
+    controller_us: float | None = declared("us", "Controller's time for a request", ge=0, le=1e6)
     processors: int = declared("processors", "Processors of the controller", ge=1, le=256)
     processor_queue: Literal["none", "shared", "own"] = declared(
         "queue",
@@ -104,7 +102,7 @@ class Controller(MachineParameters):
         le=1048576,
     )
     host_stripe_arrays: int = declared("RAID-5 arrays", "Arrays that the host stripes over", ge=2, le=256)
-    adapter_mb_per_s: float = declared("10^6 bytes/s", "Rate of each array's host adapter", gt=0)
+    adapter_mb_per_s: float = declared("10^6 bytes/s", "Rate of each array's host adapter", ge=1e-6, le=1e6)
     drive_scheduler: Literal["fcfs", "sstf", "look", "clook", "sptf"] = declared(
         "order", "Order in which a drive serves its queue"
     )
@@ -132,15 +130,18 @@ class Controller(MachineParameters):
     parity_from_cache: bool = declared(
         "boolean", "Whether parities are computed from the read cache's contents where it holds them"
     )
-    staging: Literal[0, 1, 2] | None = declared(
+    staging: int | None = declared(
         "0 pages, 1 rest of the track, 2 track",
         "Pages that a miss outside a stream reads: the missing ones (0), also the later ones of their track (1), or "
         "the whole track (2)",
+        ge=0,
+        le=2,
     )
     contention_us: float | None = declared(
         "us per 1000 requests/s",
         "Delay at the end of every request, per 1000 requests per second to the whole machine",
         ge=0,
+        le=1e3,
     )
     slices: int = field(default=1, kw_only=True)  # the machine has `slices` times as many arrays
 
@@ -210,63 +211,23 @@ class Controller(MachineParameters):
         return math.lcm(width * track, width * self.host_strip_pages if self.host_stripe_kb else 1)
 
     def check(self):
-        """Check all values; raise a `ParameterError` that names the first invalid one and what is allowed."""
-        strip = self.strip_kb * 1024 // PAGE
-        least = MAX_PAGES * PAGE / MB  # a request must fit above the fill level at which destages begin
-        strips = range(8, STRIP + 1, 8)
+        """Check all values; raise a `ParameterError` that names an invalid one and what is allowed."""
+        super().check("host_slots", "controller_us", "contention_us", "staging")
+        least = MAX_PAGES * PAGE / MB / (1 - self.destage_low)  # a request must fit above this fill level
         tests = {
-            "cache_mb": (0.25 <= self.cache_mb <= 1 << 24, f"0.25 to {1 << 24} MB"),
-            "destage_low": (0 <= self.destage_low < 1, "at least 0 and less than 1"),
-            "destage_high": (
-                self.destage_low < self.destage_high <= 1,
-                f"more than destage_low, {self.destage_low:g}, and at most 1",
-            ),
-            "write_cache_mb": (
-                self.write_cache_mb * (1 - self.destage_low) >= least and self.write_cache_mb <= 1 << 20,
-                f"{least:g} MB above destage_low, which is {least / (1 - self.destage_low):g} MB, to {1 << 20} MB"
-                if self.destage_low < 1
-                else "a destage_low below 1 first",
-            ),
-            "arrays": (1 <= self.arrays <= 4096, "1 to 4096 arrays"),
-            "array_members": (3 <= self.array_members <= MEMBERS, f"3 to {MEMBERS} drives"),
-            "strip_kb": (
-                strip * PAGE == self.strip_kb * 1024 and strip in strips,
-                f"one of {', '.join(str(pages * PAGE // 1024) for pages in strips)} KB",
-            ),
-            "stripes_per_turn": (1 <= self.stripes_per_turn <= 1 << 20, f"1 to {1 << 20} stripes"),
-            "host_slots": (
-                self.host_slots is not None and 1 <= self.host_slots <= 1 << 20,
-                f"1 to {1 << 20} requests per array",
-            ),
-            "controller_us": (self.controller_us is not None and 0 <= self.controller_us <= 1e6, "0 to 1e+06 us"),
-            "contention_us": (
-                self.contention_us is not None and 0 <= self.contention_us <= 1e3,
-                "0 to 1000 us per 1000 requests/s",
-            ),
-            "staging": (self.staging in (0, 1, 2), "0 (pages), 1 (rest of the track) or 2 (track)"),
-            "processors": (1 <= self.processors <= 256, "1 to 256 processors"),
+            "destage_high": (self.destage_low < self.destage_high, f"more than destage_low, {self.destage_low:g}"),
+            "write_cache_mb": (self.write_cache_mb >= least, f"at least {least:g} MB, which a request needs"),
             "slices": (1 <= self.slices <= 256, "1 to 256 slices"),
             "processor_queue": (
-                self.processor_queue in ("none", "shared")
+                self.processor_queue != "own"
                 or (
-                    self.processor_queue == "own"
-                    and self.arrays * self.slices % self.processors == 0
+                    self.arrays * self.slices % self.processors == 0
                     and (self.arrays <= self.processors or self.arrays % self.processors == 0)
                 ),
                 f"none, shared, or own with processors that serve equally many of the {self.arrays} arrays in each of"
                 f" {self.slices} slices",
             ),
-            "host_stripe_kb": (
-                0 <= self.host_stripe_kb <= 1 << 20 and self.host_stripe_kb * 1024 % PAGE == 0,
-                f"0 for no striping, or a multiple of {PAGE // 1024} KB up to {1 << 20}",
-            ),
-            "host_stripe_arrays": (2 <= self.host_stripe_arrays <= 256, "2 to 256 arrays"),
-            "adapter_mb_per_s": (1e-6 <= self.adapter_mb_per_s <= 1e6, "1e-06 to 1e+06 times 10^6 bytes/s"),
-            "drive_window": (1 <= self.drive_window <= 1 << 20, f"1 to {1 << 20} operations"),
-            "drive_scheduler": (self.drive_scheduler in SCHEDULERS, " or ".join(SCHEDULERS)),
-            "destage_unit": (self.destage_unit in ("stripe", "strip"), "stripe or strip"),
-            "destage_order": (self.destage_order in ("last", "first"), "last or first"),
-            "destages": (1 <= self.destages <= 1 << 20, f"1 to {1 << 20} stripes per array"),
+            "host_stripe_kb": (self.host_stripe_kb * 1024 % PAGE == 0, f"a multiple of {PAGE // 1024} KB"),
         }
         for name, (good, expected) in tests.items():
             if not good:
