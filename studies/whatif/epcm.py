@@ -20,8 +20,6 @@ from misspenalty_studies.epcm.file_client.client import ClientMachine
 from misspenalty_studies.whatif.machines import load
 from misspenalty_studies.whatif.runs import DEVICE_US, tried
 
-NAME, STUDY = "EPCM", "epcm"
-THRESHOLD_PCT = 1.0
 TIMES = ("read_call_us", "copy_us_per_kb", "buffer_copy_us_per_kb", "engine_us", "host_us")
 MODERN = 2005  # the first year with one cache for reads and writes
 MB_PER_S = {"disk": 100, "sata_ssd": 500, "nvme": 3000}  # orders of magnitude, for devices without a drive description
@@ -46,7 +44,7 @@ class Conclusion:
         Number of runs of each build that are replayed.
     """
 
-    study, threshold_pct = STUDY, THRESHOLD_PCT
+    name, study, threshold_pct = "EPCM", "epcm", 1.0
 
     def __init__(self, captures, machine, today, fit, archived, settings, measured):
         fitted = fit.set_index(["parameter", "benchmark"])["value"]
@@ -80,7 +78,7 @@ class Conclusion:
 
     def machine(self, machines, era, device):
         """Return the year's client with a given device."""
-        faster, modern = machines.faster(STUDY, era), era.year >= MODERN
+        faster, modern = machines.faster(self.study, era), era.year >= MODERN
         base = self.today if modern else self.own
         times = {name: getattr(self.own, name) / faster for name in TIMES}
         mb_per_s = era.network_mbit_per_s / 8 if device.name == "remote_memory" else MB_PER_S.get(device.name)
@@ -97,7 +95,7 @@ class Conclusion:
     def compute_scale(self, machines, era, build):
         """Return the factor by which recorded processor time is multiplied on a year's machine."""
         last = machines.eras[max(machines.eras)]
-        share = np.log(machines.faster(STUDY, era)) / np.log(machines.faster(STUDY, last))
+        share = np.log(machines.faster(self.study, era)) / np.log(machines.faster(self.study, last))
         return float(self.scale[build] ** (1 - share))
 
     def measures(self, machines, era, device, case):

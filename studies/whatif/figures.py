@@ -5,9 +5,9 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import LogLocator
 
 from misspenalty.plotting.parts import legend_above
-from misspenalty.plotting.style import GREY, INK, PAGE, need, new_panels, styled
-from misspenalty_studies.whatif import epcm, hac, mq, sarc, vlog
+from misspenalty.plotting.style import GREY, INK, PAGE, drawn_from, need, new_panels, styled
 from misspenalty_studies.whatif.machines import NAMES
+from misspenalty_studies.whatif.tables import CONCLUSIONS
 
 COLOURS = {1997: "#000000", 2001: "#7a1f5c", 2005: "#004c8c", 2015: "#009e73", 2025: "#e8702a"}
 LINES = {1997: (0, (1, 1)), 2001: (0, (3, 1, 1, 1)), 2005: "--", 2015: "-.", 2025: "-"}
@@ -60,15 +60,15 @@ def _legend(figure, curve, cells):
     legend_above(figure, lines + marks)
 
 
-def _gains(curve, cells, module, ylabel):
+def _gains(curve, cells, study, ylabel):
     """Draw the panels of one conclusion."""
-    need(curve, ["year", "case", "device_us", "gain_pct"], module.STUDY)
-    need(cells, ["year", "device", "case", "device_us", "gain_pct"], module.STUDY)
+    need(curve, ["year", "case", "device_us", "gain_pct"], study)
+    need(cells, ["year", "device", "case", "device_us", "gain_pct"], study)
     cases = list(dict.fromkeys(curve["case"]))
-    cases = [case for case in SHOWN.get(module.STUDY, cases) if case in cases] or cases
+    cases = [case for case in SHOWN.get(study, cases) if case in cases] or cases
     figure, axes = new_panels(PAGE, 2.5, len(cases), sharey=True)
     for axis, case in zip(axes, cases, strict=True):
-        _panel(axis, curve, cells, case, module.THRESHOLD_PCT)
+        _panel(axis, curve, cells, case, CONCLUSIONS[study].threshold_pct)
     axes[0].set_ylabel(ylabel)
     figure.supxlabel("Device time for 8 KB (µs)", fontsize=7)
     _legend(figure, curve, cells)
@@ -87,7 +87,7 @@ def hac_gain(curve, cells):
     curve, cells : DataFrame
         See `misspenalty_studies.whatif.runs.curves` and `cells`.
     """
-    return _gains(curve, cells, hac, "HAC sooner than FPC (%)")
+    return _gains(curve, cells, "hac", "HAC sooner than FPC (%)")
 
 
 @styled
@@ -102,7 +102,7 @@ def mq_gain(curve, cells):
     curve, cells : DataFrame
         See `misspenalty_studies.whatif.runs.curves` and `cells`.
     """
-    return _gains(curve, cells, mq, "MQ's rate above LRU's (%)")
+    return _gains(curve, cells, "mq", "MQ's rate above LRU's (%)")
 
 
 @styled
@@ -117,7 +117,7 @@ def epcm_gain(curve, cells):
     curve, cells : DataFrame
         See `misspenalty_studies.whatif.runs.curves` and `cells`.
     """
-    return _gains(curve, cells, epcm, "EPCM sooner than none (%)")
+    return _gains(curve, cells, "epcm", "EPCM sooner than none (%)")
 
 
 @styled
@@ -134,7 +134,7 @@ def sarc_gain(curve, cells):
     curve, cells : DataFrame
         See `misspenalty_studies.whatif.runs.curves` and `cells`.
     """
-    return _gains(curve, cells, sarc, "SARC sooner than LRU (%)")
+    return _gains(curve, cells, "sarc", "SARC sooner than LRU (%)")
 
 
 @styled
@@ -155,7 +155,7 @@ def vlog_gain(curve, cells, rotation):
     need(rotation, ["rpm", "half_turn_over_seek", "speedup"], "rotation")
     figure, (left, right) = new_panels(PAGE, 2.5, 2)
     case = curve["case"].iloc[0]
-    _panel(left, curve, cells, case, vlog.THRESHOLD_PCT)
+    _panel(left, curve, cells, case, CONCLUSIONS["vlog"].threshold_pct)
     left.set(xlabel="Positioning time, or device time (µs)", ylabel="Virtual log sooner (%)")
     for (rpm, line), marker in zip(rotation.groupby("rpm"), "os^DvP", strict=False):
         ordered = line.sort_values("half_turn_over_seek")
@@ -169,7 +169,7 @@ def vlog_gain(curve, cells, rotation):
     return figure
 
 
-@styled
+@drawn_from("conclusion", "year", "device", "verdict", "cases_saturated", "gain_low_pct", "gain_high_pct", "robust")
 def verdicts(summary):
     """Verdicts on the conclusions. Each cell says whether a conclusion holds on a year's machine and a device: in all
     cases, in some, or in none. Numbers are the lowest and the highest gain over the cases, in %. A cell with a dashed
@@ -181,11 +181,8 @@ def verdicts(summary):
     summary : DataFrame
         See `misspenalty_studies.whatif.tables.summary`.
     """
-    columns = ["conclusion", "year", "device", "verdict", "cases_saturated", "gain_low_pct", "gain_high_pct", "robust"]
-    need(summary, columns, "summary")
     rows = list(dict.fromkeys(zip(summary["year"], summary["device"], strict=True)))
-    modules = {module.STUDY: module for module in (hac, mq, epcm, vlog, sarc)}
-    columns = [study for study in modules if study in set(summary["conclusion"])]
+    columns = [study for study in CONCLUSIONS if study in set(summary["conclusion"])]
     figure, axis = new_panels(PAGE, 0.7 + 0.2 * len(rows))
     for cell in summary.itertuples():
         x, y = columns.index(cell.conclusion), rows.index((cell.year, cell.device))
@@ -193,7 +190,7 @@ def verdicts(summary):
         axis.barh(y, 0.94, left=x - 0.47, height=0.86, zorder=1, **VERDICTS[cell.verdict], **edge)
         box = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}
         axis.text(x, y, _words(cell), ha="center", va="center", fontsize=7, color=INK, bbox=box)
-    axis.set_xticks(range(len(columns)), [modules[study].NAME for study in columns])
+    axis.set_xticks(range(len(columns)), [CONCLUSIONS[study].name for study in columns])
     axis.set_yticks(range(len(rows)), [f"{year} {NAMES[device]}" for year, device in rows])
     axis.set(xlim=(-0.5, len(columns) - 0.5), ylim=(len(rows) - 0.5, -0.5))
     axis.set(xlabel="Conclusion; in its cells, the lowest and the highest gain over the cases (%)")

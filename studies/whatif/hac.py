@@ -11,8 +11,6 @@ import pandas as pd
 from misspenalty_studies.whatif.machines import load
 from misspenalty_studies.whatif.runs import any_device, tried
 
-NAME, STUDY = "HAC", "hac"
-THRESHOLD_PCT = 1.0
 SERVER_US = ("client", "server")  # processor times of a fetch
 
 
@@ -27,7 +25,7 @@ class Conclusion:
         ``results/hac/fig11.csv``: the time of a fetch by component.
     """
 
-    study, threshold_pct = STUDY, THRESHOLD_PCT
+    name, study, threshold_pct = "HAC", "hac", 1.0
 
     def __init__(self, elapsed, parts):
         hot = elapsed[(elapsed["run"] == "hot") & elapsed["system"].isin(["hac-fg", "fpc"])]
@@ -44,7 +42,7 @@ class Conclusion:
             ``gain_pct``, the percentage by which HAC shortens the traversal; ``fetch_us``; ``overhead_us``, HAC's time
             for replacement and conversion per fetch; and ``overhead_share``, its ratio to ``fetch_us``.
         """
-        faster = machines.faster(STUDY, era)
+        faster = machines.faster(self.study, era)
         server = sum(self.parts[case, part] for part in SERVER_US) / faster
         network = era.fetch_us if device.name != "remote_memory" else 0.0
         fetch = server + network + device.read_us

@@ -14,8 +14,6 @@ import pandas as pd
 from misspenalty_studies.whatif.machines import load
 from misspenalty_studies.whatif.runs import tried
 
-NAME, STUDY = "MQ", "mq"
-THRESHOLD_PCT = 1.0
 TERMINALS, SERVERS, DEVICES = 48, 4, 24  # as in studies/mq/machine.yaml
 OWN_MBIT_PER_S = 800  # the testbed's link, each way
 OWN_ACCESS_MS, OWN_MB_PER_S = 9, 15  # the testbed's disks
@@ -70,7 +68,7 @@ class Conclusion:
         Tables by name: ``results/mq/fig7.csv``, and its variant in which the first level is calibrated.
     """
 
-    study, threshold_pct = STUDY, THRESHOLD_PCT
+    name, study, threshold_pct = "MQ", "mq", 1.0
     STATIONS = ("database_cpu", "server_cpu", "link_in", "link_out")  # whose demands follow from their utilisation
 
     def __init__(self, rates):
@@ -102,7 +100,7 @@ class Conclusion:
         dict
             ``gain_pct``, the percentage by which MQ's rate is higher; ``mq_per_s, lru_per_s``.
         """
-        faster, link = machines.faster(STUDY, era), era.network_mbit_per_s / OWN_MBIT_PER_S
+        faster, link = machines.faster(self.study, era), era.network_mbit_per_s / OWN_MBIT_PER_S
         times = (device.read_us, device.write_us, device.parallel)
         if device.name == "remote_memory":  # the link is a separate station, so only the processors' work is left
             times = (4 * era.packet_us, 4 * era.packet_us, device.parallel)

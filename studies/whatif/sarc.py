@@ -18,8 +18,6 @@ import pandas as pd
 from misspenalty_studies.whatif.machines import disk, load
 from misspenalty_studies.whatif.runs import tried
 
-NAME, STUDY = "SARC", "sarc"
-THRESHOLD_PCT = 5.0
 OWN_DRIVE = "ultrastar_146z10"  # the drive of studies/sarc/machine.yaml
 PROCESSORS = ("controller", "adapter_queue", "adapter")
 SERVICE = ("disk_overhead", "seek", "rotation", "disk_transfer", "disk_bus", "disk_cache", "in_flight")
@@ -62,7 +60,7 @@ class Conclusion:
         Time of a random read of 8 KB from the simulated drive.
     """
 
-    study, threshold_pct = STUDY, THRESHOLD_PCT
+    name, study, threshold_pct = "SARC", "sarc", 5.0
 
     def __init__(self, components, internals, responses, points, own_us):
         keys = ["config", "scaled_iops", "policy"]
@@ -109,7 +107,7 @@ class Conclusion:
             saturated with SARC or with both LRUs; ``sarc_ms, lru_ms``; and ``utilisation`` of the back end with SARC.
         """
         config, iops, load = self.points[case]
-        factor, faster = device.read_us / self.own_us, machines.faster(STUDY, era)
+        factor, faster = device.read_us / self.own_us, machines.faster(self.study, era)
         given = (factor, faster, device.parallel, load == SCALED)
         sarc = self._response(config, iops, "sarc", *given)
         priced = [self._response(config, iops, policy, *given) for policy in BASELINES]

@@ -5,7 +5,7 @@ import pandas as pd
 from misspenalty.io.documents import read_yaml
 from misspenalty_studies.whatif import epcm, hac, mq, sarc, vlog
 
-CONCLUSIONS = {module.STUDY: module for module in (hac, mq, epcm, vlog, sarc)}
+CONCLUSIONS = {module.Conclusion.study: module.Conclusion for module in (hac, mq, epcm, vlog, sarc)}
 
 
 def gathered(tables):
@@ -44,7 +44,7 @@ def summary(tables):
     """
     rows = []
     for study, table in tables.items():
-        limit = CONCLUSIONS[study].THRESHOLD_PCT
+        limit = CONCLUSIONS[study].threshold_pct
         for (year, device), part in table.groupby(["year", "device"], sort=False):
             low, high = (part[name] >= limit for name in ("lowest_pct", "highest_pct"))
             holding, decided = int(part["holds"].sum()), int(part["gain_pct"].notna().sum())

@@ -21,8 +21,6 @@ from misspenalty_studies.vlog.runs import SYSTEMS, Platform, Updates, random_upd
 from misspenalty_studies.whatif.machines import load
 from misspenalty_studies.whatif.runs import tried
 
-NAME, STUDY = "Virtual log", "vlog"
-THRESHOLD_PCT = 1.0
 HOST, CYLINDERS = "ultra170", 11
 FLASH = {"sata_ssd": "sata_ssd", "nvme": "nvme_ssd"}  # rows of results/vlog/what_if.csv
 ROTATION = (3600, 7200, 15000)
@@ -44,7 +42,7 @@ class Conclusion:
         As in `Updates`.
     """
 
-    study, threshold_pct = STUDY, THRESHOLD_PCT
+    name, study, threshold_pct = "Virtual log", "vlog", 1.0
 
     def __init__(self, hosts, what_if, table2, utilisation, updates, warm_up):
         self.host = load_hosts(hosts).hosts[HOST]
@@ -71,7 +69,7 @@ class Conclusion:
             ``gain_pct``, the percentage by which the virtual log shortens the update; ``in_place_us, virtual_log_us,
             speedup``; and ``written_ratio``, how many times as much the virtual log writes as updates in place do.
         """
-        factor, written = 1 / machines.faster(STUDY, era), 1.125  # one map sector per eight data sectors
+        factor, written = 1 / machines.faster(self.study, era), 1.125  # one map sector per eight data sectors
         if device.drive is not None:
             ms = self.simulated(device.drive, factor)
             old, new = (1000 * ms[system]["total"] for system in SYSTEMS)
@@ -111,7 +109,7 @@ class Conclusion:
         """
         drive = machines.devices[year]["disk"].drive
         seek = self.disk(drive).mechanics.seek(1) / 1e6
-        factor, rows = 1 / machines.faster(STUDY, machines.eras[year]), []
+        factor, rows = 1 / machines.faster(self.study, machines.eras[year]), []
         for rpm in ROTATION:
             for seeks in SEEKS:
                 ms = self.simulated(drive, factor, rpm=rpm, seek_factor=seeks)
