@@ -46,17 +46,6 @@ DOUBLED = ("insertion", "degree")  # their strides are numbers of doublings
 SIDES = ("read_ms", "write_ms")
 
 
-def mattering(step, config, policy):
-    """Return those parameters of a step that affect the rows of a configuration and policy.
-
-    Examples
-    --------
-    >>> mattering("space", "cache_insensitive", "lru_bottom")
-    ['insertion', 'degree', 'staging']
-    """
-    return [name for name in STEPS[step][0] if touches(name, config, policy)]
-
-
 def try_values(shark, config, policy, seed, loads):
     """Run one trial and return its responses.
 
@@ -228,7 +217,7 @@ class Search:
 
     def _case(self, group, point, seed):
         values = dict(zip(self.names, point, strict=True))
-        names = [name for name in mattering(self.step, *group) if name != "load_factor"]
+        names = [name for name in self.names if name != "load_factor" and touches(name, *group)]
         return group, seed, tuple((name, values[name]) for name in names)
 
     def factors(self, wanted):

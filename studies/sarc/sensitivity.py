@@ -37,12 +37,9 @@ def interleave(streams, length, seed):
         Address of each track.
     """
     drawn = np.random.default_rng(seed).integers(0, streams, streams * length)
-    order = np.argsort(drawn, kind="stable")
-    rank = np.empty(drawn.size, np.int64)
     counts = np.bincount(drawn, minlength=streams)
     first = np.concatenate([[0], np.cumsum(counts)[:-1]])
-    rank[order] = np.arange(drawn.size) - np.repeat(first, counts)
-    ids = first[drawn] + rank
+    ids = first[drawn] + pd.Series(drawn).groupby(drawn).cumcount().to_numpy()
     gap = 4 * length
     address = np.repeat(np.arange(streams) * gap, counts) + np.concatenate([np.arange(n) for n in counts])
     return ids.astype(np.uint32), address.astype(np.uint64)
