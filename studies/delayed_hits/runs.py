@@ -17,6 +17,7 @@ SHARES_PCT = (1, 5, 10, 25)  # cache sizes of the step model, in % of `most_acti
 FETCH_STEPS = (1, 5, 20, 100, 500)
 LONGER_FETCHES = (1000, 2000, 5000)
 EXPONENTS = (0.6, 1.2, 1.5, 2.0)  # exponents of the Zipf trace, in place of 0.9
+COUNTS = ("requests", "hits", "delayed_hits", "misses", "total_latency", "mean_latency")
 ONLINE = ("2q", "arc", "car", "fifo", "lirs", "lru", "mq", "s3fifo", "sieve", "wtinylfu")
 DEVICES = {  # name -> how requests arrive; drives could not keep up with the captures' own request times
     "200us": {},
@@ -94,21 +95,8 @@ def runs_on(traces, fetch_steps=FETCH_STEPS) -> pd.DataFrame:
             for z in fetch_steps:
                 for policy in POLICIES:
                     run = delayed_hits(steps, policy, size, z)
-                    rows.append(
-                        {
-                            "trace": name,
-                            "policy": policy,
-                            "cache_pct": pct,
-                            "cache_entries": size,
-                            "fetch_steps": z,
-                            "requests": run.requests,
-                            "hits": run.hits,
-                            "delayed_hits": run.delayed_hits,
-                            "misses": run.misses,
-                            "total_latency": run.total_latency,
-                            "mean_latency": run.mean_latency,
-                        }
-                    )
+                    row = {"trace": name, "policy": policy, "cache_pct": pct, "cache_entries": size, "fetch_steps": z}
+                    rows.append(row | {count: getattr(run, count) for count in COUNTS})
     return pd.DataFrame(rows)
 
 

@@ -47,10 +47,8 @@ def authors_program(runs, published) -> pd.DataFrame:
         difference_pct, equal`` (whether hits, delayed hits, misses and latency are all equal).
     """
     theirs = published.assign(policy=published["policy"].replace(AUTHORS)).rename(columns={"z": "fetch_steps"})
-    keys, counts = (
-        ["trace", "policy", "cache_entries", "fetch_steps"],
-        ["hits", "delayed_hits", "misses", "total_latency"],
-    )
+    keys = ["trace", "policy", "cache_entries", "fetch_steps"]
+    counts = ["hits", "delayed_hits", "misses", "total_latency"]
     both = runs.merge(theirs, on=keys, suffixes=("", "_authors"), validate="1:1")
     equal = pd.concat([both[name] == both[f"{name}_authors"] for name in counts], axis=1).all(axis=1)
     made = both[[*keys, "total_latency"]].assign(authors_latency=both["total_latency_authors"])
