@@ -70,12 +70,8 @@ def _by_platform(table, statements):
             yield figure, platform, statement, obtained, holds
 
 
-def _wide(part, keys, value):
-    return part.set_index(keys)[value]
-
-
 def _fig6(part):
-    rate = _wide(part, ["file_system", "disk", "phase"], "files_per_s")
+    rate = part.set_index(["file_system", "disk", "phase"])["files_per_s"]
     for phase in ("create", "delete"):
         gain = rate["ufs", "vld", phase] / rate["ufs", "regular", phase]
         yield "Figure 6", f"UFS {phase}s files faster on the VLD", f"{gain:.2f} times", gain > 1
@@ -86,7 +82,7 @@ def _fig6(part):
 
 
 def _fig7(part):
-    rate = _wide(part, ["file_system", "disk", "phase"], "mb_per_s")
+    rate = part.set_index(["file_system", "disk", "phase"])["mb_per_s"]
     for system in (("ufs", "vld"), ("lfs", "regular"), ("lfs", "vld")):
         loss = rate[(*system, "sequential_read")] / rate[(*system, "sequential_read_again")]
         name = f"{system[0].upper()} on the {'VLD' if system[1] == 'vld' else 'regular disk'}"

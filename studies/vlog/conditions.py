@@ -13,7 +13,7 @@ import pandas as pd
 from scipy.special import entr
 
 from misspenalty.errors import ParameterError
-from misspenalty_studies.vlog.runs import COMPONENTS, DF_RESERVE, SYSTEMS, compare_systems, random_updates
+from misspenalty_studies.vlog.runs import COMPONENTS, DF_RESERVE, SYSTEMS, random_updates
 from misspenalty_studies.vlog.virtual_log.log import BLOCK_SECTORS
 
 FIRST_UPDATES = 500  # number of updates measured under conditions whose prepared state does not last longer
@@ -62,29 +62,24 @@ def explored():
 
 def apply(conditions, platform, workload):
     """Return a platform and workload under one of the sets of conditions in `explored`."""
+    first = {"updates": FIRST_UPDATES}
+    loads = {
+        "live_80pct": {"utilisation": workload.utilisation + DF_RESERVE},
+        "no_map_sector": {"log_map": False},
+        "contiguous_file": {"prepared": "fresh", **first},
+        "emptied_tracks": {"prepared": "emptied", **first},
+        "filled_singly": {"prepared": "emptied", **first, "reserve": per_track(platform) // 5},
+        "inode_written": {"inode": True},
+        "unaligned_blocks": {"aligned": False},
+        "updates_8kb": {"blocks": 2 if platform.label == PLATFORMS[-1] else workload.blocks},
+    }
     changes = {}
+    if "short_head_switch" in conditions:
+        changes["head_switch_ms"] = short_switch_ms(platform.kind)
     for condition in conditions:
-        match condition:
-            case "emptied_tracks" | "contiguous_file":
-                prepared = "emptied" if condition == "emptied_tracks" else "fresh"
-                workload = replace(workload, prepared=prepared, updates=FIRST_UPDATES)
-            case "no_map_sector":
-                workload = replace(workload, log_map=False)
-            case "short_head_switch":
-                changes["head_switch_ms"] = short_switch_ms(platform.kind)
-            case "live_80pct":
-                workload = replace(workload, utilisation=workload.utilisation + DF_RESERVE)
-            case "inode_written":
-                workload = replace(workload, inode=True)
-            case "filled_singly":
-                reserve = per_track(platform) // 5
-                workload = replace(workload, prepared="emptied", updates=FIRST_UPDATES, reserve=reserve)
-            case "host_half" | "host_quarter" | "host_free":
-                changes["host_factor"] = HOSTS[condition]
-            case "unaligned_blocks":
-                workload = replace(workload, aligned=False)
-            case "updates_8kb" if platform.label == PLATFORMS[-1]:
-                workload = replace(workload, blocks=2)
+        if condition in HOSTS:
+            changes["host_factor"] = HOSTS[condition]
+        workload = replace(workload, **loads.get(condition, {}))
     return platform.changed(**changes), workload
 
 
@@ -377,12 +372,12 @@ def drive_variations(platform):
 
 
 def _row(platform, workload):
-    speedup, old, new = compare_systems(platform, workload)
+    old, new = (random_updates(platform, system, workload) for system in SYSTEMS)
     parts = {name: new[name] for name in COMPONENTS}
     largest = max(parts, key=parts.get)
     return {
         "platform": platform.label,
-        "speedup": speedup,
+        "speedup": old["total"] / new["total"],
         "other_ms": new["other"],
         "locate_ms": new["locate"],
         "total_ms": new["total"],

@@ -13,7 +13,7 @@ import pandas as pd
 
 from misspenalty.disks.drive.slices import uniform
 from misspenalty_studies.vlog.virtual_log import eager_models as models
-from misspenalty_studies.vlog.virtual_log.free_space import FreeSpace
+from misspenalty_studies.vlog.virtual_log._eager import FreeSpace
 from misspenalty_studies.vlog.virtual_log.log import BLOCK_SECTORS
 
 PATTERNS = 25  # free-space patterns per point

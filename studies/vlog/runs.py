@@ -287,9 +287,3 @@ def table2(latencies):
     totals = totals.rename(columns=lambda system: f"{system}_ms")[[f"{system}_ms" for system in SYSTEMS]]
     totals.insert(0, "speedup", totals["update_in_place_ms"] / totals["virtual_log_ms"])
     return totals.rename_axis(columns=None).reset_index()
-
-
-def compare_systems(platform, workload):
-    """Return ``(speed-up, in place, virtual log)``, the latter two as returned by `random_updates`."""
-    old, new = (random_updates(platform, system, workload) for system in SYSTEMS)
-    return old["total"] / new["total"], old, new
