@@ -16,7 +16,6 @@ from misspenalty.plotting.style import (
     new_panels,
     policy_line,
     policy_name,
-    styled,
 )
 from misspenalty_studies.dispute.published import FIGURE_6, FIGURE_7
 
@@ -39,7 +38,9 @@ BELOW = {  # the legend of a panel, outside of the axes, so that its marks are n
 }
 
 
-@styled
+@drawn_from(
+    "selection", "size_ratio", "policy", "mean", "ci95_low", "ci95_high", "datasets_ci95_low", "datasets_ci95_high"
+)
 def means(table, published):
     """Mean reduction of the miss ratio from FIFO over the traces of the authors' selection, from their result files.
 
@@ -55,17 +56,6 @@ def means(table, published):
     published : DataFrame
         ``studies/dispute/published/stated.csv``: ``quantity, size_ratio, policy, value``.
     """
-    columns = [
-        "selection",
-        "size_ratio",
-        "policy",
-        "mean",
-        "ci95_low",
-        "ci95_high",
-        "datasets_ci95_low",
-        "datasets_ci95_high",
-    ]
-    need(table, columns, "means")
     figure, axes = new_panels(PAGE, 3.0, len(SIZES), sharey=True)
     for axis, (size, title) in zip(axes, SIZES.items(), strict=True):
         rows = _chosen(table, size)
@@ -107,7 +97,7 @@ def worse(table, published):
     return legend_above(figure, [Line2D([], [], **MARK, label="published")])
 
 
-@styled
+@drawn_from("selection", "dataset", "web", "size_ratio", "policy", "traces", "mean", "ci95_low", "ci95_high")
 def datasets(table):
     """Mean reduction of the miss ratio from FIFO per data set, over the traces of the authors' selection, from their
     result files. Lines are 95 % intervals with traces as independent draws; a data set with fewer than five traces has
@@ -119,8 +109,6 @@ def datasets(table):
         ``selection, dataset, web, size_ratio, policy, traces, mean, ci95_low, ci95_high``; see
         `misspenalty_studies.dispute.published.datasets`.
     """
-    columns = ["selection", "dataset", "web", "size_ratio", "policy", "traces", "mean", "ci95_low", "ci95_high"]
-    need(table, columns, "datasets")
     own = table[(table["selection"] == "authors") & table["policy"].isin(FIGURE_7)]
     order = own[["web", "dataset"]].drop_duplicates().sort_values(["web", "dataset"])
     names = list(order["dataset"])

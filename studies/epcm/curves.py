@@ -6,14 +6,15 @@ import pandas as pd
 from matplotlib.lines import Line2D
 
 from misspenalty.plotting.parts import legend_above
-from misspenalty.plotting.style import GREY, INK, PAGE, PUBLISHED, drawn_from, need, new_panels, styled
+from misspenalty.plotting.style import GREY, INK, PAGE, PUBLISHED, drawn_from, new_panels
 from misspenalty_studies.epcm.figures import BENCHMARKS, KEYS, MODELS
 
 STARTS = ("#004c8c", "#56b4e9", "#009e73", "#c98a00", "#e8702a", "#b0508f")  # colours by head start; they repeat
 LINES = {16: ":", 32: "--", 64: "-"}  # line styles by partition size; others are solid
+COLUMNS = {"io_reduction_pct": "I/O wait removed (%)", "read_latency_us": "Mean read call (µs)"}
 
 
-@styled
+@drawn_from(*KEYS, "training", "head_start_s", *COLUMNS)
 def surface(table):
     """I/O wait removed and mean time of a read call in the last three recorded runs of the Andrew benchmark, by the
     number of training runs and the head start.
@@ -27,8 +28,6 @@ def surface(table):
     table : DataFrame
         ``results/epcm/surface.csv``.
     """
-    columns = {"io_reduction_pct": "I/O wait removed (%)", "read_latency_us": "Mean read call (µs)"}
-    need(table, [*KEYS, "training", "head_start_s", *columns], "surface")
     told = table["model"] == "foresight"
     table = table[~told | (table["model_order"] == table.loc[told, "model_order"].max())]
     figure, (curves, grids) = new_panels(PAGE, 4.2, 2, 2)
@@ -36,7 +35,7 @@ def surface(table):
     starts = (table["head_start_s"].min(), table["head_start_s"].max())
     trainings = sorted(table["training"].unique())
     scales = ("Blues", "Blues_r")  # darker is better in both
-    for axis, grid, (column, words), shades in zip(curves, grids, columns.items(), scales, strict=True):
+    for axis, grid, (column, words), shades in zip(curves, grids, COLUMNS.items(), scales, strict=True):
         for model in shown:
             _, colour, _, marker = MODELS[model]
             for start, line in zip(starts, ("-", "--"), strict=True):
@@ -59,7 +58,7 @@ def surface(table):
     return legend_above(figure, marks)
 
 
-@styled
+@drawn_from(*KEYS, "training", *COLUMNS)
 def learning(table):
     """I/O wait removed and mean time of a read call in each recorded run of the Andrew benchmark, by the number of runs
     that the models have learnt from before it.
@@ -72,15 +71,13 @@ def learning(table):
     table : DataFrame
         ``results/epcm/learning.csv``.
     """
-    columns = {"io_reduction_pct": "I/O wait removed (%)", "read_latency_us": "Mean read call (µs)"}
-    need(table, [*KEYS, "training", *columns], "learning")
     largest = table.groupby(["model", "partition_size"], dropna=False)["model_order"].transform("max")
     table = table[table["model_order"].isna() | (table["model_order"] == largest)]
     largest = table["partition_size"].max()
     table = table[(table["model"] != "pcm") | (table["partition_size"] == largest)]
     figure, axes = new_panels(PAGE, 2.3, 2)
     entries = {}
-    for axis, (column, words) in zip(axes, columns.items(), strict=True):
+    for axis, (column, words) in zip(axes, COLUMNS.items(), strict=True):
         for (model, size), mine in table.groupby(["model", "partition_size"], sort=False, dropna=False):
             name, colour, _, _ = MODELS[model]
             order = mine["model_order"].iloc[0]

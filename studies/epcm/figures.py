@@ -114,16 +114,13 @@ def _read_reductions(table):
 
 def _reductions(axis, table, column, spread):
     """Draw bars with the buffer copy, and dashes without it."""
-    bars = _ordered(table)
-    without = table[~table["buffer_copy"]].set_index(KEYS[1:])[column]
+    without = table.loc[~table["buffer_copy"], [*KEYS[1:], column]].rename(columns={column: "without"})
+    bars = _ordered(table).merge(without, how="left", on=KEYS[1:])
     for at, (_, row) in enumerate(bars.iterrows()):
         axis.bar(at, row[column], 0.78, **_bar(row["model"]))
         if spread and np.isfinite(row[spread]):
             axis.errorbar(at, row[column], row[spread], color=INK, linewidth=0.7, capsize=1.5)
-        key = tuple(row[name] for name in KEYS[1:])
-        other = [value for index, value in without.items() if _same(index, key)]
-        if other:
-            axis.plot([at - 0.39, at + 0.39], [other[0]] * 2, color=INK, linewidth=1.0, zorder=4)
+        axis.plot([at - 0.39, at + 0.39], [row["without"]] * 2, color=INK, linewidth=1.0, zorder=4)
     name_columns(axis, [_name(row) for _, row in bars.iterrows()], rotation=90)
     axis.axhline(0, color=INK, linewidth=0.6)
 
@@ -147,11 +144,6 @@ def _ordered(table):
     bars = table[(table["model"] != "cold") & table["buffer_copy"]]
     place = bars["model"].map({"last_successor": 0, "pcm": 1, "epcm": 2, "hot": 3})
     return bars.assign(place=place).sort_values(["place", "partition_size", "model_order"], kind="stable")
-
-
-def _same(one, other):
-    """Return whether two keys are equal; empty cells are equal to one another."""
-    return all(a == b or (a != a and b != b) for a, b in zip(one, other, strict=True))
 
 
 def _published(axes, table, baselines, reductions):

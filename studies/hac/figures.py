@@ -112,7 +112,7 @@ def _nearest(sizes, wanted):
     return sizes.loc[(sizes - wanted).abs().idxmin()]
 
 
-@styled
+@drawn_from("traversal", "component", "us")
 def fig10(table, published):
     """Foreground replacement overhead per fetch, split as in the paper's Figure 10.
 
@@ -130,7 +130,7 @@ def fig10(table, published):
         ``studies/hac/published/miss_penalty.csv``: the printed shares of stack scanning, written next to ours.
     """
     parts = ("usage_computation", "compaction", "stack_scanning")
-    figure = _one_stack(table, parts, "Replacement overhead (ms)", "fig10")
+    figure = _one_stack(table, parts, "Replacement overhead (ms)")
     wide = table.pivot_table(index="traversal", columns="component", values="us") / 1000
     names = [name for name in TRAVERSALS if name in wide.index]
     said = published.set_index("traversal")["stack_scanning_over_replacement_pct"]
@@ -145,7 +145,7 @@ def fig10(table, published):
     return figure
 
 
-@styled
+@drawn_from("traversal", "component", "us")
 def fig11(table):
     """Fetch time, split as in the paper's Figure 11.
 
@@ -161,11 +161,10 @@ def fig11(table):
     table : DataFrame
         ``traversal, component, us``.
     """
-    return _one_stack(table, ("network", "disk", "server", "client"), "Fetch time (ms)", "fig11")
+    return _one_stack(table, ("network", "disk", "server", "client"), "Fetch time (ms)")
 
 
-def _one_stack(table, parts, label, name):
-    need(table, ["traversal", "component", "us"], name)
+def _one_stack(table, parts, label):
     figure, axis = new_panels(COLUMN, 2.3)
     _stacks(axis, table, parts)
     axis.set_ylabel(label)
@@ -302,7 +301,7 @@ def projections(table):
     return legend_above(figure, axis.get_lines())
 
 
-@styled
+@drawn_from("traversal", "run", "system", "hit_s", "fetch_s", "replacement_s", "conversion_s")
 def elapsed(table):
     """Elapsed time of one iteration at the published cache sizes.
 
@@ -315,7 +314,6 @@ def elapsed(table):
         ``traversal, run, system, hit_s, fetch_s, replacement_s, conversion_s``.
     """
     parts = ("fetch", "replacement", "conversion", "hit")
-    need(table, ["traversal", "run", "system", *(f"{part}_s" for part in parts)], "elapsed")
     figure, axes = new_panels(PAGE, 3.4, 2, len(TRAVERSALS), sharex=True)
     systems = list(dict.fromkeys(table["system"]))
     for row, kind in zip(axes, ("cold", "hot"), strict=True):

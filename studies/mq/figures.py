@@ -148,7 +148,7 @@ def fig3(table):
     return distances(table)
 
 
-@styled
+@drawn_from("capture", "distance_low", "share_pct")
 def distances(table):
     """Temporal distances of the re-accesses, one panel per capture.
 
@@ -157,7 +157,6 @@ def distances(table):
     table : DataFrame
         ``capture, distance_low, share_pct``: power-of-two bins of distances in accesses.
     """
-    need(table, ["capture", "distance_low", "share_pct"], "fig2 and fig3")
     captures = list(dict.fromkeys(table["capture"]))
     figure = new_figure(COLUMN, 0.55 + 1.15 * len(captures))
     axes = figure.subplots(len(captures), 1, sharex=True, sharey=True, squeeze=False)[:, 0]

@@ -7,7 +7,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator
 
 from misspenalty.plotting.parts import SERIES, legend_above, plain_ticks
-from misspenalty.plotting.style import INK, PAGE, drawn_from, need, new_panels, policy_line, policy_order, styled
+from misspenalty.plotting.style import INK, PAGE, drawn_from, new_panels, policy_line, policy_order
 from misspenalty_studies.sarc.figures import CONFIGS, shown_configs
 
 WORST = 1.5  # mean factor beyond which the map no longer distinguishes points
@@ -90,7 +90,10 @@ def _marks(axis, table, x, by=None, label="", markers="o"):
     return handles if by else []
 
 
-@styled
+@drawn_from(
+    "config", "scaled_iops", "policy", "response_ms", "response_ms_ci95", "low_ms", "high_ms", "published_ms",
+    "low_pct", "high_pct",
+)  # fmt: skip
 def load_axis(table):
     """Responses near saturation over the load: model (filled) and paper (hollow).
 
@@ -103,8 +106,6 @@ def load_axis(table):
         ``config, scaled_iops, policy, response_ms, response_ms_ci95, low_ms, high_ms, published_ms, low_pct,
         high_pct``.
     """
-    columns = ["response_ms", "response_ms_ci95", "low_ms", "high_ms", "published_ms", "low_pct", "high_pct"]
-    need(table, ["config", "scaled_iops", "policy", *columns], "load_axis")
     configs = shown_configs(table)
     figure, axes = new_panels(PAGE, 2.6, len(configs))
     for axis, config in zip(axes, configs, strict=True):
