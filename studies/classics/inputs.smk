@@ -1,5 +1,4 @@
 # Find the traces of the classics study.
-from misspenalty.io.external import open_register
 from misspenalty_studies.classics.settings import FILES as CLASSICS_FILES
 from misspenalty_studies.classics.settings import TRACES as CLASSICS_TRACES
 

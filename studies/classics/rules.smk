@@ -7,23 +7,10 @@ plan = PLANS["classics"]
 include: "inputs.smk"
 
 
-try:
-    EXTERNAL = open_register("data/external.yaml", mirror=config.get("mirror"))
-    CLASSICS_PATHS = {
-        name: EXTERNAL.find(CLASSICS_FILES[name]) for name in CLASSICS_TRACES
-    }
-except MissPenaltyError as error:
-    raise WorkflowError(str(error)) from error
-CLASSICS_ABSENT = [name for name, path in CLASSICS_PATHS.items() if path is None]
+CLASSICS_PATHS = external({name: CLASSICS_FILES[name] for name in CLASSICS_TRACES})
+CLASSICS_ABSENT = absent_traces(plan, CLASSICS_PATHS)
 
-if CLASSICS_ABSENT:
-    plan.read.append("results/classics/replays.csv")
-    logger.info(
-        f"classics: {len(CLASSICS_ABSENT)} of {len(CLASSICS_PATHS)} traces are missing "
-        f"({', '.join(CLASSICS_ABSENT)}); the archived results/classics/replays.csv is used as it is. To replay them: "
-        "python -m misspenalty.io.external classics, or name a folder with copies, --config mirror=…"
-    )
-else:
+if not CLASSICS_ABSENT:
     plan.stacked(
         "replays",
         runs=collect(

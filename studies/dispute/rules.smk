@@ -2,7 +2,6 @@
 # traces are available (in a mirror folder, or downloaded), they are replayed; otherwise archived replays are read. If
 # the published results are available, they are aggregated; otherwise the archived tables made from them are read.
 plan = PLANS["dispute"]
-from misspenalty.io.external import open_register
 from misspenalty_studies.dispute.published import AGGREGATED
 
 DISPUTE = config["dispute"]
@@ -24,29 +23,13 @@ def dispute_table(wildcards):
     return str(DISPUTE_TABLE)
 
 
-try:
-    EXTERNAL = open_register("data/external.yaml", mirror=config.get("mirror"))
-    DISPUTE_PATHS = {
-        name: (
-            EXTERNAL.find(what["file"])
-            if what["file"] in EXTERNAL.files
-            else what["file"]
-        )
-        for name, what in DISPUTE["traces"].items()
-    }
-    DISPUTE_TABLE = EXTERNAL.find(DISPUTE_RESULTS)
-except MissPenaltyError as error:
-    raise WorkflowError(str(error)) from error
-DISPUTE_ABSENT = [name for name, path in DISPUTE_PATHS.items() if path is None]
+DISPUTE_PATHS = external(
+    {name: what["file"] for name, what in DISPUTE["traces"].items()}
+)
+DISPUTE_ABSENT = absent_traces(plan, DISPUTE_PATHS)
+DISPUTE_TABLE = external({"results": DISPUTE_RESULTS})["results"]
 
-if DISPUTE_ABSENT:
-    plan.read.append("results/dispute/replays.csv")
-    logger.info(
-        f"dispute: {len(DISPUTE_ABSENT)} of {len(DISPUTE_PATHS)} traces are missing ({', '.join(DISPUTE_ABSENT)}); "
-        "the archived results/dispute/replays.csv is used as it is. To replay them: "
-        "python -m misspenalty.io.external dispute, or name a folder with copies, --config mirror=…"
-    )
-else:
+if not DISPUTE_ABSENT:
     plan.stacked(
         "replays",
         runs=collect(

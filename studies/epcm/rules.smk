@@ -134,37 +134,20 @@ EPCM_BUILD = dict(  # inputs of a build's replays once its compute is scaled
 )
 
 
-plan.simulation(
-    "epcm_limits",
-    "epcm.builds.foresee",
-    inputs=EPCM_BUILD,
-    outputs="runs/limits_{build}",
-    params=dict(settings=EPCM),
-    threads=8,  # settings of a study that are replayed in parallel
-    priority=2,
-)
-
-
-plan.simulation(
-    "epcm_sensitivity",
-    "epcm.builds.vary",
-    inputs=EPCM_BUILD,
-    outputs="runs/sensitivity_{build}",
-    params=dict(settings=EPCM),
-    threads=8,  # settings of a study that are replayed in parallel
-    priority=2,
-)
-
-
-plan.simulation(
-    "epcm_other_workloads",
-    "epcm.builds.judge_others",
-    inputs=EPCM_BUILD,
-    outputs="runs/conditions_{build}",
-    params=dict(settings=EPCM),
-    threads=8,  # settings of a study that are replayed in parallel
-    priority=2,  # epcm_under_conditions waits for it
-)
+for name, function, file in (
+    ("epcm_limits", "foresee", "limits"),
+    ("epcm_sensitivity", "vary", "sensitivity"),
+    ("epcm_other_workloads", "judge_others", "conditions"),
+):
+    plan.simulation(
+        name,
+        f"epcm.builds.{function}",
+        inputs=EPCM_BUILD,
+        outputs=f"runs/{file}_{{build}}",
+        params=dict(settings=EPCM),
+        threads=8,  # settings of a study that are replayed in parallel
+        priority=2,  # epcm_under_conditions waits for the last of them
+    )
 
 
 plan.simulation(

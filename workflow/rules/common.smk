@@ -7,6 +7,7 @@ import misspenalty
 from misspenalty.disks.drive import description
 from misspenalty.io.documents import read_yaml
 from misspenalty.errors import MissPenaltyError
+from misspenalty.io.external import open_register
 from misspenalty.io.typesetting import paper_inputs
 from misspenalty_studies.common.reporting.provenance import Sources, checkout_folders
 from misspenalty_studies.common.judge import STUDIES
@@ -106,6 +107,32 @@ def machine_drives(*paths):
         for name in (entry.get("value"), *entry.get("vary", ()))
     }
     return drive_files(*named.intersection(description.names()))
+
+
+def external(files):
+    """Return files by name, each at its place in a mirror or among the downloads, or None if it is registered but
+    absent; one that is not registered stays as it is."""
+    try:
+        register = open_register("data/external.yaml", mirror=config.get("mirror"))
+        return {
+            name: register.find(file) if file in register.files else file
+            for name, file in files.items()
+        }
+    except MissPenaltyError as error:
+        raise WorkflowError(str(error)) from error
+
+
+def absent_traces(plan, paths):
+    """Return the names of traces that `external` has not found; if there are any, the study reads archived replays."""
+    absent = [name for name, path in paths.items() if path is None]
+    if absent:
+        plan.read.append(f"results/{plan.study}/replays.csv")
+        logger.info(
+            f"{plan.study}: {len(absent)} of {len(paths)} traces are missing ({', '.join(absent)}); the archived "
+            f"results/{plan.study}/replays.csv is used as it is. To replay them: python -m misspenalty.io.external "
+            f"{plan.study}, or name a folder with copies, --config mirror=…"
+        )
+    return absent
 
 
 def own_raw(wildcards):
