@@ -179,18 +179,7 @@ def judge_others(capture, machine, copying, scale, build, settings, threads=1):
 
 
 def judge_otherwise(
-    capture,
-    others,
-    more,
-    machine,
-    calibration,
-    copying,
-    scale,
-    baselines,
-    reductions,
-    build,
-    settings,
-    threads=1,
+    capture, others, more, machine, calibration, copying, scale, baselines, reductions, build, settings, threads=1
 ):
     """Replay Andrew under other conditions, with varied training runs and head starts, and from other recordings.
 

@@ -181,18 +181,7 @@ def calibrated(sweeps, machine, calibration, points_mb, least_share, iterations,
 
 
 def claims_over_size(
-    sweeps,
-    machine,
-    calibration,
-    sized,
-    hit_time,
-    claims,
-    ledger,
-    points_mb,
-    least_share,
-    iterations,
-    server_mb,
-    sizes,
+    sweeps, machine, calibration, sized, hit_time, claims, ledger, points_mb, least_share, iterations, server_mb, sizes
 ):
     """Count the claims that the variant gains and loses with several sizes of the server's cache (a workflow job).
 

@@ -105,18 +105,7 @@ def priced(fetches, cache_mb, costs, processor=None):
     return table
 
 
-def penalty(
-    fetches,
-    cache_mb,
-    costs,
-    *,
-    cold=False,
-    processor=None,
-    rate=None,
-    hit_share=None,
-    clients=1,
-    times=None,
-):
+def penalty(fetches, cache_mb, costs, *, cold=False, processor=None, rate=None, hit_share=None, clients=1, times=None):
     """Compute the mean miss penalty of a run's hot iterations, or of its cold iteration.
 
     Parameters

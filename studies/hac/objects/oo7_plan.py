@@ -113,7 +113,7 @@ class Plan:
         put(self.parts_array + 2, ARRAY, np.bincount(draws.shared.ravel(), minlength=count))
         put(self.part, PART)
         put(self.part + 2, ARRAY, p.connections)
-        put(self.part + 3, ARRAY, _incoming(draws.to)[1])
+        put(self.part + 3, ARRAY, _incoming(draws.to))
         put(self.connection, CONNECTION)
         put(self.document, DOCUMENT)
         put(self.document + 1, STRING, 40)
@@ -143,8 +143,7 @@ def _tree(fan_out, levels):
 
 
 def _incoming(to):
-    """Return the indices of the connections, sorted by the part to which they lead, and how many lead to each part."""
+    """Return how many connections lead to each part."""
     count, parts, _ = to.shape
     where = to.astype(np.int64) + (np.arange(count) * parts)[:, None, None]
-    order = np.argsort(where.ravel(), kind="stable")
-    return order, np.bincount(where.ravel(), minlength=count * parts).reshape(count, parts).astype(np.uint32)
+    return np.bincount(where.ravel(), minlength=count * parts).reshape(count, parts).astype(np.uint32)
