@@ -377,6 +377,20 @@ def test_python_matches_a_line_with_many_blanks_in_linear_time(name, rest):
     assert time.process_time() - begun < 2
 
 
+@pytest.mark.parametrize("repeated", ["7", ":", "a", "a.", "1:"])
+def test_a_first_line_as_long_as_any_is_recognised_or_refused_in_linear_time(tmp_path, repeated):
+    """A pattern that tries every way to divide digits or colons would take minutes."""
+    path, line = tmp_path / "access.log", repeated * (60_000 // len(repeated))
+    begun = time.process_time()
+    for text in (f"{line}x\n", f"{line} - - [10/Oct/2000:13:55:36 -0700] GET\n", f"time,block\n1,{line}x\n"):
+        path.write_text(text)
+        try:
+            assert len(open_trace(path)) == 1
+        except InputError as error:
+            assert str(path) in str(error)
+    assert time.process_time() - begun < 10
+
+
 def test_the_page_of_formats_is_fresh():
     tool = runpy.run_path(str(INPUTS.parents[2] / "tools" / "formats_page.py"))
     assert tool["PAGE"].read_text(encoding="utf-8") == tool["page"](), "run python tools/formats_page.py"

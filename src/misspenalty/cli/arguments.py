@@ -26,7 +26,7 @@ from misspenalty.traces.quantities import parse_bytes
 from misspenalty.traces.selection import WRITES
 from misspenalty.traces.table import OPTIONS
 
-NUMBER = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?"
+NUMBER = r"[+-]?([0-9]+(?:\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?"
 PLOTS = (".png", ".svg", ".pdf")
 
 

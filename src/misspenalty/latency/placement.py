@@ -71,7 +71,7 @@ def find_target(device: "str | PathLike[str] | Kind", trace: Trace, scheduler: s
         if latency < 1:
             raise ParameterError(f"device {device}: expected at least 1 ns")
         return Target(device.strip(), lambda: FixedTime(latency), np.zeros(trace.blocks, np.int64), 1, "none")
-    if isinstance(device, str) and re.fullmatch(r"\s*([0-9]+\.?[0-9]*|\.[0-9]+)\s*", device):
+    if isinstance(device, str) and re.fullmatch(r"\s*([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*", device):
         whole, _, rest = device.strip().partition(".")
         written = f"{whole or 0}{rest and '.'}{rest}ms"  # as `parse_time` reads it, which needs digits around a point
         raise ParameterError(f"device {device.strip()!r} is a time without its unit; write {written}, or name a drive")

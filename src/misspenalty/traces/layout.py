@@ -19,7 +19,7 @@ from misspenalty.traces.values import texts
 from misspenalty.traces.vocabulary import ACTION, PLACES, SPACE, STATUS, TIMES, Roles, assign, meaning
 
 GUESSED = (",", "\t", ";", "|", " ")  # separators, in the order in which they are tried
-NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+NUMBER = re.compile(r"[+-]?(\d+(?:\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 ISO = re.compile(
     r"\d\d:\d\d:\d\d([.,]\d+)?|\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d([.,]\d+)?)?\s*(Z|UTC|[+-]\d\d:?(\d\d)?)?)?"
 )

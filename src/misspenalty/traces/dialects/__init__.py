@@ -22,7 +22,7 @@ from misspenalty.traces.values import LONGEST
 KINDS = {
     "integer": r"\d+",
     "signed": r"-?\d+",
-    "number": r"-?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?",
+    "number": r"-?(\d+(?:\.\d*)?|\.\d+)([eE][+-]?\d+)?",
     "hex": r"(0[xX])?[0-9a-fA-F]+",
     "op": r"(?i:r|w|read|write)",
     "word": r"\S+",
