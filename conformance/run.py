@@ -7,6 +7,7 @@ Every cache is run twice. A cache whose two runs differ is judged like one whose
 """
 
 import argparse
+import functools
 import json
 import os
 import shutil
@@ -47,7 +48,7 @@ def build_javascript():
     folder.mkdir(parents=True, exist_ok=True)
     for file in ("package.json", "adapter.mjs"):
         shutil.copyfile(HERE / "javascript" / file, folder / file)
-    options = ["--no-package-lock", "--no-audit", "--no-fund", "--silent"]
+    options = ["--no-package-lock", "--no-audit", "--no-fund", "--loglevel", "error"]
     subprocess.run(["npm", "install", *options], cwd=folder, check=True)
     return ["node", str(folder / "adapter.mjs")]
 
@@ -91,7 +92,21 @@ def available(names):
         if shutil.which(tool) is None:
             print(f"{name} is left out because {tool} is not installed", file=sys.stderr)
         else:
-            yield name, build
+            yield name, functools.partial(built, name, build)
+
+
+def built(language, build):
+    """Build the adapter of a language, and return its command; exit with status 2 and one line if that fails."""
+    try:
+        return build()
+    except (subprocess.CalledProcessError, OSError) as error:
+        failed = f"{error.cmd[0]} failed, and said why above" if hasattr(error, "cmd") else error
+        print(
+            f"error: {HERE / language}: the adapter cannot be built ({failed}); if no registry of packages can be"
+            f" reached, leave {language} out with --languages",
+            file=sys.stderr,
+        )
+        sys.exit(2)
 
 
 def check_cache(command, listed):

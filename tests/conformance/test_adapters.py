@@ -1,6 +1,7 @@
 """Test the Python adapter on traces worked out by hand, and the script that measures what a difference costs."""
 
 import json
+import os
 import subprocess
 import sys
 from collections import OrderedDict
@@ -165,3 +166,17 @@ def test_a_cache_that_no_language_has_is_named(monkeypatch, capsys, tmp_path):
     with pytest.raises(SystemExit, match="2"):
         run.main()
     assert "argument --caches: no language that was run has b.LRU; expected some of a.LRU" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("script", ["run.py", "reproduce.py"])
+def test_an_adapter_that_cannot_be_built_ends_with_one_line(script, tmp_path):
+    """A tool that fails, as without a network, is named with the place and the remedy after its own message."""
+    (tmp_path / "go").write_text("#!/bin/sh\necho no route to the registry >&2\nexit 1\n")
+    (tmp_path / "go").chmod(0o755)
+    environment = os.environ | {"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"}
+    command = [sys.executable, FOLDER / script, "--languages", "go"]
+    run = subprocess.run(command, env=environment, capture_output=True, text=True)
+    said, told = run.stderr.splitlines()
+    assert run.returncode == 2 and run.stdout == "" and said == "no route to the registry"
+    assert told.startswith(f"error: {FOLDER / 'go'}: the adapter cannot be built (go failed")
+    assert told.endswith("leave go out with --languages")
