@@ -139,9 +139,11 @@ scaling: build  ## estimate the time of a full run on 1 to 256 cores from the me
 test-sdist: environment  ## build an sdist of the library and a wheel from it, and smoke-test the wheel in a clean environment
 	rm -rf build/sdist
 	$(PYTHON) -m venv build/sdist/venv
-	build/sdist/venv/bin/python -m pip install --quiet build
+	build/sdist/venv/bin/python -m pip install --quiet build || \
+	  { echo "The package build could not be installed: make test-sdist needs a package registry that pip can reach"; exit 1; }
 	build/sdist/venv/bin/python -m build --outdir build/sdist/dist .
-	test $$(cat build/sdist/dist/*.tar.gz | wc -c) -lt 5000000
+	@test $$(cat build/sdist/dist/*.tar.gz | wc -c) -lt 5000000 || \
+	  { echo "The sdist in build/sdist/dist has 5 MB or more: keep what only the repository needs out of it (KEPT in tools/sdist.py)"; exit 1; }
 	build/sdist/venv/bin/python -m pip install --quiet build/sdist/dist/*.whl
 	cd build/sdist && venv/bin/python "$(CURDIR)/tools/smoke_test.py"
 
@@ -183,7 +185,8 @@ docs: build $(VENV)/.docs  ## build the documentation, in build/docs/index.html
 # Zig's C compiler is 90 MB, so only this target and the test of its output install it.
 play: build  ## build the site's page "Press play", in build/play: the package as WebAssembly (needs npm)
 	@npm --version >/dev/null 2>&1 || { echo "npm is needed, which fetches Pyodide: install npm (Debian, Ubuntu) or nodejs (Fedora)"; exit 1; }
-	@$(call INSTALL,--require-hashes --requirement tools/play-requirements.txt)
+	@$(call INSTALL,--require-hashes --requirement tools/play-requirements.txt) || \
+	  { echo "Zig's C compiler (tools/play-requirements.txt) could not be installed: make play needs a package registry that pip can reach"; exit 1; }
 	$(BIN)/python tools/play.py --out build/play
 
 site: build docs play $(VENV)/.lab  ## build the site of the archived results, in results/site/index.html: claims, figures, files, notebooks, documentation

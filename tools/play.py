@@ -114,9 +114,12 @@ def build(out):
 
 def fetch_pyodide(scratch, target):
     """Fetch the Pyodide files that a page needs into a new folder."""
-    subprocess.run(
-        ["npm", "pack", "--silent", f"pyodide@{PYODIDE}"], cwd=scratch, check=True, stdout=subprocess.DEVNULL
-    )
+    command = ["npm", "pack", "--loglevel", "error", f"pyodide@{PYODIDE}"]
+    if subprocess.run(command, cwd=scratch, stdout=subprocess.DEVNULL).returncode:  # npm has printed why
+        raise InputError(
+            f"npm could not fetch pyodide {PYODIDE}",
+            remedy="run this again where npm reaches its registry (`npm config get registry` prints its address)",
+        )
     target.mkdir()
     with tarfile.open(scratch / f"pyodide-{PYODIDE}.tgz") as packed:
         for name in FILES:

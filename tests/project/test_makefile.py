@@ -274,6 +274,28 @@ def test_the_wheel_is_built_while_the_environment_is_installed(installed):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_play_says_what_to_do_without_a_registry(installed):
+    checkout = installed('case "$*" in *play-requirements.txt*) exit 1;; esac')
+    (checkout / ".venv" / ".package").touch()
+    done = make(checkout, "play", f"PATH={stand_in(checkout / 'npm', '').parent}{os.pathsep}{os.environ['PATH']}")
+    assert done.returncode == 2 and "make play needs a package registry that pip can reach" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        ('[ "$2" != pip ]', "make test-sdist needs a package registry that pip can reach"),
+        ('[ "$2" != build ] || truncate -s 5000000 "$4/a.tar.gz"', "The sdist in build/sdist/dist has 5 MB or more"),
+    ],
+)
+def test_a_failed_test_of_the_sdist_says_why(installed, script, said):
+    checkout = installed("exit 0")
+    python = stand_in(checkout / "python", 'mkdir -p "$3/bin" "$3/../dist"; cp inner "$3/bin/python"')
+    stand_in(checkout / "inner", script)
+    done = make(checkout, "test-sdist", f"PYTHON={python}")
+    assert done.returncode == 2 and said in done.stdout
+
+
 @pytest.mark.parametrize(("given", "said"), [("", "Name the archive"), ("no.zip", "There is no file no.zip")])
 @pytest.mark.parametrize("rerun", ["", "yes"])
 def test_verify_asks_for_an_archive_before_it_builds_or_runs_anything(checkout, given, said, rerun):

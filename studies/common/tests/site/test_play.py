@@ -4,6 +4,7 @@ import ast
 import functools
 import http.server
 import json
+import os
 import re
 import runpy
 import shlex
@@ -557,6 +558,19 @@ def test_the_page_is_below_20_mb(folder):
     files = [path for part in ("play", "static") for path in (folder / part).rglob("*") if path.is_file()]
     sizes = {path: path.stat().st_size for path in files}
     assert sizes.pop(folder / "play" / "traces" / "128mb.bin") > 1e6 and 5e6 < sum(sizes.values()) < 20e6
+
+
+def test_without_a_registry_of_npm_nothing_is_left_half_built(tmp_path):
+    npm = tmp_path / "npm"
+    npm.write_text("#!/bin/sh\necho npm error: no route >&2\nexit 1\n")
+    npm.chmod(0o755)
+    command = [sys.executable, ROOT / "tools" / "play.py", "--out", tmp_path / "play"]
+    environment = os.environ | {"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    said, told = done.stderr.splitlines()
+    assert done.returncode == 2 and said == "npm error: no route"
+    assert told.startswith("error: npm could not fetch pyodide") and "npm reaches its registry" in told
+    assert [path.name for path in tmp_path.iterdir()] == ["npm"]
 
 
 def test_the_page_is_given_claims_directives_and_the_modules_that_it_imports():
