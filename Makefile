@@ -84,6 +84,7 @@ supplement: build  ## make what make reproduce makes, and also the sensitivities
 	$(BIN)/python workflow/scripts/refresh_readme.py
 
 cost:  ## write what the last full run cost on this machine into README.md and ARTIFACT.md
+	@test -x $(BIN)/python || { echo "There is no environment yet, so nothing was run in this checkout: make reproduce"; exit 1; }
 	$(BIN)/python workflow/scripts/refresh_readme.py --cost
 
 smoke: build  ## make the first results of make reproduce, and compare them with the archived tables: takes minutes

@@ -312,6 +312,38 @@ def test_verify_compares_an_archive_whose_path_has_a_space(installed):
     assert "reproduce.py" not in make(checkout, "--dry-run", "verify", "ARCHIVE=my archive.zip", "RERUN=no").stdout
 
 
+def test_the_cost_of_a_run_that_was_never_made_is_refused(checkout):
+    done = make(checkout, "cost")
+    assert done.returncode == 2 and "There is no environment yet" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("manifest", "missing", "said"),
+    [
+        (None, None, "error: results: the manifests do not describe complete runs; run `make reproduce` in a fresh"),
+        ("{", None, "error: results/manifest.json: is not the manifest of a run"),
+        (None, "forecasts", "error: results/forecasts.csv: no such file; run `make reproduce`"),
+        (None, "recomputed", "error: results/recomputed.csv: no such file; run `make reproduce`"),
+    ],
+)
+def test_a_cost_that_cannot_be_stated_changes_no_file(tmp_path, manifest, missing, said):
+    """The message is one line, and the texts are all left as they were."""
+    (tmp_path / "results").mkdir()
+    for path in (*(ROOT / "results").glob("*.csv"), ROOT / "README.md", ROOT / "ARTIFACT.md"):
+        shutil.copy(path, tmp_path / path.relative_to(ROOT))
+    for name in ("studies", "data"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    if manifest:
+        (tmp_path / "results" / "manifest.json").write_text(manifest)
+    if missing:
+        (tmp_path / "results" / f"{missing}.csv").unlink()
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    command = [sys.executable, ROOT / "workflow" / "scripts" / "refresh_readme.py", "--cost"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 2 and done.stderr.startswith(said) and done.stderr.count("\n") == 1
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+
+
 def test_clean_keeps_the_archived_results(checkout):
     kept = ["results/mq/table4.csv", "results/mq/table4.svg", "results/claims.csv", "results/paper.pdf"]
     taken = [

@@ -10,6 +10,7 @@ from textwrap import fill
 
 import pandas as pd
 
+from misspenalty.errors import InputError, MissPenaltyError
 from misspenalty.io.files import atomic_path
 from misspenalty_studies.common.claims.summary import conclusion, format_summary
 from misspenalty_studies.common.judge import headlines
@@ -27,8 +28,8 @@ def share(rows):
 
 def results_of():
     """Return, by study, whether the run recomputed its tables or read archived ones."""
-    table = pd.read_csv("results/recomputed.csv")
-    return dict(zip(table["study"], table["state"], strict=True)) | {"all": ""}
+    found = table("recomputed")
+    return dict(zip(found["study"], found["state"], strict=True)) | {"all": ""}
 
 
 def claims_text(claims, variant, agreement, forecasts):
@@ -71,20 +72,44 @@ Forecasts of our own, stated before the runs that decide them ([results/forecast
 """
 
 
-names = ("claims", "claims_calibrated", "agreement", "forecasts")
-tables = [pd.read_csv(f"results/{name}.csv") for name in names]
-texts = {("README.md", "claims"): claims_text(*tables), ("ARTIFACT.md", "expected"): expected_text(tables[0])}
-if "--cost" in sys.argv[1:]:
-    runs = [read_manifest(f"results/manifest{part}.json") for part in ("", "_supplement")]
-    texts[("README.md", "cost")] = readme_text(*runs, Path())
-    texts[("ARTIFACT.md", "cost")] = artifact_text(*runs, Path())
-    if None in texts.values():
-        sys.exit(
-            "The manifests in results/ do not describe complete runs; run `make reproduce` in a fresh checkout, then "
-            "`make supplement`."
-        )
-for (path, name), text in texts.items():
-    if text and update_between_markers(path, name, text):
-        print(f"{path}: {name} brought up to date")
-with atomic_path("results/README.md") as partial:
-    partial.write_text(dictionary_text(), encoding="utf-8")
+def table(name):
+    """Read a table of the results."""
+    path = Path("results", f"{name}.csv")
+    if not path.is_file():
+        raise InputError("no such file", path=path, remedy=f"run `make reproduce`, or `git checkout -- {path}`")
+    return pd.read_csv(path)
+
+
+def refresh(cost):
+    """Write the texts, those on the cost only with `cost`; nothing is written if one of them cannot be made."""
+    tables = [table(name) for name in ("claims", "claims_calibrated", "agreement", "forecasts")]
+    texts = {("README.md", "claims"): claims_text(*tables), ("ARTIFACT.md", "expected"): expected_text(tables[0])}
+    if cost:
+        runs = [read_manifest(f"results/manifest{part}.json") for part in ("", "_supplement")]
+        texts[("README.md", "cost")] = readme_text(*runs, Path())
+        texts[("ARTIFACT.md", "cost")] = artifact_text(*runs, Path())
+        if None in texts.values():
+            raise InputError(
+                "the manifests do not describe complete runs",
+                path="results",
+                remedy="run `make reproduce` in a fresh checkout, then `make supplement`",
+            )
+    for (path, name), text in texts.items():
+        if update_between_markers(path, name, text):
+            print(f"{path}: {name} brought up to date")
+    with atomic_path("results/README.md") as partial:
+        partial.write_text(dictionary_text(), encoding="utf-8")
+
+
+def main():
+    """Run the command line; return 0, or 2 after a one-line message if something cannot be read or written."""
+    try:
+        refresh("--cost" in sys.argv[1:])
+    except MissPenaltyError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
