@@ -56,11 +56,9 @@ def _write(options):
     manifests = (read_manifest(Path(options.root) / name) for name in verify.MANIFESTS)
     outputs = {name: one for manifest in filter(None, manifests) for name, one in manifest["outputs"].items()}
     if changed := changed_files(outputs, options.root):
-        raise InputError(
-            "is not what the last run wrote according to its manifest",
-            path=Path(options.root) / changed[0],
-            remedy="make it again with `make reproduce`",
-        )
+        path = Path(options.root) / changed[0]
+        what = "is not what the last run wrote" if path.exists() else "is missing, although the last run wrote it,"
+        raise InputError(f"{what} according to its manifest", path=path, remedy="make it again with `make reproduce`")
     if crate.git_commit(options.root):
         _check_results_in_git(options.root, outputs)
     version = crate.read_citation(options.root)["version"]
@@ -90,7 +88,7 @@ def _check_results_in_git(root, outputs):
 def _verify(options):
     found = verify.verify(options.archive, options.root, options.tolerance)
     print(f"{options.archive}: complete, and it contains no other files")
-    for one in found:
+    for one in sorted(found, key=lambda one: VERDICTS.index(one.verdict)):  # what is different is printed last
         print(_shown(f"{one.verdict:18} {one.name}{': ' if one.detail else ''}{one.detail}"))
     counts = collections.Counter(one.verdict for one in found)
     print(", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS))

@@ -246,7 +246,8 @@ def _compare_manifest(text, here, contents, command):
     except ValueError as error:
         return "different", f"this checkout's cannot be used ({error}): `{command}` writes it again"
     if wrong := sorted(name for name, one in outputs.items() if contents.get(name, one) != one):
-        return "different", f"lists {wrong[0]} with {outputs[wrong[0]]}; the archive has {contents[wrong[0]]}"
+        listed, stored = ("{} bytes, sha256 {}".format(*each[wrong[0]]) for each in (outputs, contents))
+        return "different", f"lists {wrong[0]} with {listed}; the archive has {stored}"
     parts = (known.keys() | manifest.keys()) - OF_A_RUN
     if wrong := sorted(part for part in parts if known.get(part) != manifest.get(part)):
         return "different", f"differs from this checkout's in: {', '.join(wrong)}"

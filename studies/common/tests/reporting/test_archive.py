@@ -536,7 +536,8 @@ def test_a_manifest_is_compared_as_far_as_runs_agree(checkout, tmp_path):
     (checkout / name).write_bytes(manifest())
     assert verdict(manifest(total={"wall_s": 9}))[0] == "not compared"
     assert verdict(manifest(seeds={"a": 2}, more=1)) == ("different", "differs from this checkout's in: more, seeds")
-    assert "lists results/mq/table4.csv with" in verdict(manifest(outputs={TABLE: {"bytes": 1, "sha256": ""}}))[1]
+    told = verdict(manifest(outputs={TABLE: {"bytes": 1, "sha256": "2f"}}))[1]
+    assert f"lists {TABLE} with 1 bytes, sha256 2f; the archive has {(checkout / TABLE).stat().st_size} bytes" in told
     assert verdict(None)[0] == "not compared"
     text = (checkout / name).read_bytes()
     (checkout / name).write_text("[]")
@@ -588,8 +589,13 @@ def test_the_commands(checkout, tmp_path, capsys):
     told = capsys.readouterr().out
     assert f"{TABLE}: is missing in this checkout: `make supplement` makes it" in told
     assert "results/mq/new.csv: is not in the archive" in told
+    *_, one, other, counts = told.splitlines()  # what is different comes last, where a reader looks
+    assert one.startswith("different ") and other.startswith("different ") and counts.endswith("2 different")
     described = {TABLE: {"bytes": 1, "sha256": ""}}
     (checkout / "results/manifest.json").write_text(json.dumps({"inputs": {}, "outputs": described}))
+    assert main(["--root", str(checkout), "write", "--out", str(out)]) == 2
+    assert f"{TABLE}: is missing, although the last run wrote it" in capsys.readouterr().err
+    (checkout / TABLE).write_text("x\n")
     assert main(["--root", str(checkout), "write", "--out", str(out)]) == 2
     assert f"{TABLE}: is not what the last run wrote" in capsys.readouterr().err
     path.write_bytes(b"PK")
