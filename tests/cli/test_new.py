@@ -91,7 +91,9 @@ def test_taken_names_are_refused(kind, name, tmp_path, capsys):
 
 def test_the_next_command_quotes_the_folder(tmp_path, capsys):
     assert main(["new", "policy", "my_own", str(tmp_path / "my policy")]) == 0
-    assert f"Next: cd '{tmp_path}/my policy' && pip" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert f"Next: cd '{tmp_path}/my policy' && pip" in told
+    assert told.endswith(" && python -m pytest\n")  # pytest alone may be another environment's, which lacks the package
 
 
 def test_a_plugin_may_use_the_whole_package_and_one_that_fails_is_a_warning(tmp_path):

@@ -42,7 +42,7 @@ def add(commands):
             _new,
             [
                 f"misspenalty new {kind} my_{kind}",
-                f"cd misspenalty-my-{kind} && pip install --no-build-isolation . && pytest",
+                f"cd misspenalty-my-{kind} && pip install --no-build-isolation . && python -m pytest",
             ],
         )
         command.set_defaults(kind=kind)
@@ -63,7 +63,7 @@ def _new(options):
     refuse_existing(folder)
     files = write_package(kind, name, folder)
     place = f"./{folder}" if str(folder).startswith("-") else str(folder)
-    following = f"cd {shlex.quote(place)} && pip install --no-build-isolation . && pytest"
+    following = f"cd {shlex.quote(place)} && pip install --no-build-isolation . && python -m pytest"
     rows = {kind: name, "folder": str(folder), "files": len(files), "next": following}
     return Described(rows, "\n".join([*(f"{folder / file}" for file in files), "", f"Next: {following}"]))
 
