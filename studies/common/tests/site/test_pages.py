@@ -246,6 +246,14 @@ def test_the_table_of_files_has_its_heads_on_a_phone_and_shows_keys_a_whole_dige
     assert row.locator(".digest").evaluate(cut) == "ellipsis normal"
 
 
+def test_the_count_of_inputs_agrees_in_number_and_stays_on_a_line(site, page):
+    page.goto(f"file://{site}/files.html")
+    counts = page.locator("table.made td > details > summary")
+    told = counts.all_inner_texts()
+    assert "1 file" in told and "2 files" in told and not [text for text in told if text == "1 files"]
+    assert set(counts.evaluate_all("all => all.map(one => getComputedStyle(one).whiteSpace)")) == {"nowrap"}
+
+
 def test_the_number_of_the_marked_line_is_legible_in_dark_mode(site, page):
     page.emulate_media(color_scheme="dark")
     page.goto(f"file://{site}/claim/{claims(site)['id'][0]}.html")
