@@ -13,6 +13,7 @@ import nbformat
 from nbclient import NotebookClient
 from nbconvert import HTMLExporter
 
+from misspenalty.io.files import atomic_path
 from misspenalty_studies.common.notebook import alternatives, normalised, without_controls
 
 UNDESCRIBED = 'alt="No description has been provided for this image"'  # nbconvert's text for every picture
@@ -66,12 +67,11 @@ def main():
     for script in [scripts[name] for name in options.names or scripts]:
         notebook = run(script)
         if options.html:
-            path = Path(options.html) / f"{script.stem}.html"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(page(notebook, script.stem))
+            path, text = Path(options.html) / f"{script.stem}.html", page(notebook, script.stem)
         else:
-            path = script.with_suffix(".ipynb")
-            nbformat.write(nbformat.from_dict(normalised(notebook)), path)
+            path, text = script.with_suffix(".ipynb"), nbformat.writes(nbformat.from_dict(normalised(notebook))) + "\n"
+        with atomic_path(path) as partial:
+            partial.write_text(text, encoding="utf-8")
         print(f"{path.name}: {path.stat().st_size / 1e3:.0f} kB", flush=True)
 
 

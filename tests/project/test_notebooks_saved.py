@@ -1,11 +1,16 @@
 """Opening a notebook in JupyterLab and saving it, with the settings of `make lab`, changes neither of its two files."""
 
+import errno
+import runpy
 import shutil
 from pathlib import Path
 
+import nbformat
 import pytest
 from jupytext import TextFileContentsManager
 from traitlets.config import PyFileConfigLoader
+
+from misspenalty import InputError
 
 ROOT = Path(__file__).parents[2]
 SCRIPTS = sorted((ROOT / "notebooks").glob("*.py"))
@@ -25,3 +30,28 @@ def test_saving_a_notebook_changes_no_file(tmp_path, script, opened):
     manager.save({"type": "notebook", "content": model["content"]}, name)
     changed = [name for name in pair if (tmp_path / name).read_bytes() != (ROOT / "notebooks" / name).read_bytes()]
     assert changed == []
+
+
+@pytest.mark.parametrize("pages", [False, True])
+def test_a_notebook_is_replaced_whole_or_not_at_all(tmp_path, monkeypatch, pages):
+    """`make notebooks` and `make site` write what they did before, and a full disk leaves the old file."""
+    for name in ("mq.py", "mq.ipynb"):
+        shutil.copy(ROOT / "notebooks" / name, tmp_path)
+    main = runpy.run_path(str(ROOT / "tools" / "notebooks.py"))["main"]
+    saved = nbformat.read(tmp_path / "mq.ipynb", 4)
+    monkeypatch.setitem(main.__globals__, "FOLDER", tmp_path)
+    monkeypatch.setitem(main.__globals__, "run", lambda script: saved)
+    monkeypatch.setattr("sys.argv", ["notebooks.py", "mq", *(["--html", str(tmp_path / "pages")] if pages else [])])
+    main()
+    path = tmp_path / "pages" / "mq.html" if pages else tmp_path / "mq.ipynb"
+    before = path.read_bytes()
+    assert pages or before == (ROOT / "notebooks" / "mq.ipynb").read_bytes()
+
+    def half(path, text, encoding):
+        path.write_bytes(text.encode(encoding)[:100])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", half)
+    with pytest.raises(InputError, match=rf"{path.name}: no space left"):
+        main()
+    assert path.read_bytes() == before and len(list(path.parent.iterdir())) == (1 if pages else 2)
