@@ -11,6 +11,7 @@ from pathlib import Path
 import jupytext
 import nbformat
 from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError
 from nbconvert import HTMLExporter
 
 from misspenalty.io.files import atomic_path
@@ -65,7 +66,10 @@ def main():
     if unknown := [name for name in options.names if name not in scripts]:
         parser.error(f"unknown: {', '.join(unknown)}; the notebooks are {', '.join(scripts)}")
     for script in [scripts[name] for name in options.names or scripts]:
-        notebook = run(script)
+        try:
+            notebook = run(script)
+        except CellExecutionError as error:
+            parser.exit(1, f"{error}\nerror: {script}: the cell above failed; nothing was written for this notebook\n")
         if options.html:
             path, text = Path(options.html) / f"{script.stem}.html", page(notebook, script.stem)
         else:

@@ -55,3 +55,16 @@ def test_a_notebook_is_replaced_whole_or_not_at_all(tmp_path, monkeypatch, pages
     with pytest.raises(InputError, match=rf"{path.name}: no space left"):
         main()
     assert path.read_bytes() == before and len(list(path.parent.iterdir())) == (1 if pages else 2)
+
+
+def test_a_cell_that_fails_is_named_with_its_notebook(tmp_path, monkeypatch, capsys):
+    (tmp_path / "mine.py").write_text("# %%\n1 / 0\n")
+    main = runpy.run_path(str(ROOT / "tools" / "notebooks.py"))["main"]
+    monkeypatch.setitem(main.__globals__, "FOLDER", tmp_path)
+    monkeypatch.setattr("sys.argv", ["notebooks.py"])
+    with pytest.raises(SystemExit, match="1"):
+        main()
+    told = capsys.readouterr().err
+    assert "ZeroDivisionError" in told
+    assert told.splitlines()[-1].startswith(f"error: {tmp_path / 'mine.py'}: the cell above failed")
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.py"]
