@@ -89,7 +89,11 @@ class Journal:
         )
 
     def take_outputs(self, names, supplement):
-        """Add files that a job has made; folders are left out, because compiled traces have their own checksums."""
+        """Add files that a job has made; forget those in folders, because compiled traces have their own checksums."""
+        folders = tuple(f"{name}/" for name in names if is_result(name) and Path(name).is_dir())
+        if folders:
+            for name in {one["name"] for one in self._lines() if one["name"].startswith(folders)}:
+                self.drop(name)
         made = describe_files(name for name in names if is_result(name) and Path(name).is_file())
         self._write({"part": "outputs", "name": name, "supplement": supplement, **one} for name, one in made.items())
 

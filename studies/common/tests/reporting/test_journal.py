@@ -41,6 +41,16 @@ def test_what_a_job_made_replaces_what_the_manifest_says(journal):
     assert journal.read(supplement=False) == {"inputs": MANIFEST["inputs"], "outputs": outputs}
 
 
+def test_a_folder_that_a_job_made_again_is_not_compared_with_the_last_run(journal, tmp_path):
+    compiled = {f"results/{name}/ids.npy": {"bytes": 2, "sha256": "b"} for name in ("folder", "folder.old")}
+    journal.take_manifest(MANIFEST | {"outputs": compiled}, supplement=False)
+    for name in compiled:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("1\n")
+    journal.take_outputs(["results/folder"], supplement=False)
+    assert list(journal.read(supplement=False)["outputs"]) == ["results/folder.old/ids.npy"]
+
+
 def test_files_outside_of_results_are_not_outputs(journal, tmp_path):
     (tmp_path / "elsewhere.csv").write_text("1\n")
     journal.take_outputs(["elsewhere.csv", "results/../elsewhere.csv"], supplement=False)
