@@ -52,13 +52,13 @@ def write_claims(results="results", out=None, *, root=".", variant=""):
     Returns
     -------
     DataFrame
-        From `misspenalty_studies.common.claims.judge`.
+        From `misspenalty_studies.common.claims.report.judge`.
 
     Raises
     ------
     InputError
-        A file does not match its schema, or is not a CSV table; see `misspenalty_studies.common.claims.judge` for
-        other errors.
+        A file does not match its schema, or is not a CSV table; see
+        `misspenalty_studies.common.claims.report.judge` for other errors.
     """
     results, root = Path(results), Path(root)
     out = Path(out or results / f"claims{variant}.csv")
@@ -133,13 +133,14 @@ def write_conditions(study, results="results", out=None, *, root="."):
     Returns
     -------
     DataFrame
-        From `misspenalty_studies.common.claims.under_conditions`.
+        From `misspenalty_studies.common.claims.conditions.under_conditions`.
 
     Raises
     ------
     InputError
-        A file does not match its schema, or is not a CSV table; see `misspenalty_studies.common.claims.judge` and
-        `misspenalty_studies.common.claims.under_conditions` for other errors.
+        A file does not match its schema, or is not a CSV table; see
+        `misspenalty_studies.common.claims.report.judge` and
+        `misspenalty_studies.common.claims.conditions.under_conditions` for other errors.
     """
     results, module = Path(results), STUDIES[study]
     ledger = load_ledger(root, study)

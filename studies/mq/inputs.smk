@@ -1,5 +1,5 @@
 # Select the inputs and parameters of the MQ study's rules.
-from misspenalty_studies.common.claims import load_calibration
+from misspenalty_studies.common.claims.ledger import load_calibration
 from misspenalty_studies.mq.settings import CALIBRATED
 
 MQ = config["mq"]

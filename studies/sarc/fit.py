@@ -74,7 +74,7 @@ def targets_of(fits, step):
     Parameters
     ----------
     fits : iterable of Fit
-        From `misspenalty_studies.common.claims.load_calibration`.
+        From `misspenalty_studies.common.claims.ledger.load_calibration`.
     step : str
         One of `STEPS`.
 
@@ -108,7 +108,7 @@ def ranges_of(fits):
     Parameters
     ----------
     fits : iterable of Fit
-        From `misspenalty_studies.common.claims.load_calibration`.
+        From `misspenalty_studies.common.claims.ledger.load_calibration`.
 
     Returns
     -------

@@ -68,11 +68,12 @@ def missing_facts(claims, conditions, facts):
     Parameters
     ----------
     claims : DataFrame
-        Verdicts with ``id``, ``study``, ``role`` and ``verdict``, see `misspenalty_studies.common.claims.judge`; rows
-        with the role ``claim`` are counted.
+        Verdicts with ``id``, ``study``, ``role`` and ``verdict``, see `misspenalty_studies.common.claims.report.judge`;
+        rows with the role ``claim`` are counted.
     conditions : DataFrame
-        ``claim, condition, value, verdict`` of all studies, see `misspenalty_studies.common.claims.under_conditions`.
-        The parts of a joint condition are separated by ``"; "``.
+        ``claim, condition, value, verdict`` of all studies, see
+        `misspenalty_studies.common.claims.conditions.under_conditions`. The parts of a joint condition are separated by
+        ``"; "``.
     facts : list of MissingFact
         A part of a condition that matches no pattern of its study's facts is listed as a fact of its own, of the kind
         ``unlisted``, because a configuration may add conditions.
