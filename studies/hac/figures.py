@@ -235,7 +235,8 @@ def peaks(table, frames, published):
     Parameters
     ----------
     table, frames : DataFrame
-        ``traversal, cache_mb, component, us``; sizes of frames and table, and of frames alone.
+        ``traversal, cache_mb, component, us``. In `table`, ``cache_mb`` counts the frames and the indirection table, in
+        `frames` the frames alone.
     published : DataFrame
         ``traversal, cache_mb``: where the paper found the maximum, drawn as a line.
     """

@@ -139,7 +139,9 @@ def flash_blocks(platform, workload):
 
 
 def flash_updates(platform, system, workload):
-    """Simulate the mean latency of an update on flash, us by component, and ``written_kb``."""
+    """Simulate updates on flash; return their mean latency in us by component, and the KB written per update
+    (``written_kb``).
+    """
     kind, host, mapped = platform.kind, platform.host, system == "virtual_log"
     files = flash_blocks(platform, workload)
     drive, rng = kind.drive(), np.random.default_rng(workload.seed)

@@ -173,7 +173,7 @@ def test_error_bars_reach_across_the_cliff_of_a_loop(policy, share):
     ]
     errors = np.array([table["hit_ratio"][0] - truth for table in tables])
     bars = np.array([table["hit_ratio_error"][0] for table in tables])
-    assert (abs(errors) > 0.5).sum() >= 3  # the wrong side
+    assert (abs(errors) > 0.5).sum() >= 3  # some samples are on the wrong side
     assert (abs(errors) > 2 * bars + 1e-9).sum() <= 2
 
 

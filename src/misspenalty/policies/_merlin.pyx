@@ -43,7 +43,7 @@ cdef struct State:
     uint32_t epoch              # a count in the sketch above this number never wins a comparison
     uint64_t rounds             # rounds of making room since the sketch was last halved
     uint64_t period             # rounds until the sketch is halved
-    int64_t[COUNT + 2] reaching  # number of blocks and names with at least each count
+    int64_t[COUNT + 2] reaching  # by count: number of blocks and names with at least that count
 
 
 cdef inline uint32_t least(const State* s, block_t block) noexcept nogil:

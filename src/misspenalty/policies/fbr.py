@@ -13,8 +13,8 @@ successors, so vary them):
 
 - f_new = 0.25, f_old = 0.6 and a_max = 100; sections are rounded down to whole blocks, but the old one holds at least
   one.
-- Blocks are ordered by counts of up to c_max: if all blocks of the old section have higher counts, the least recently
-  used of them is evicted. The default is usually high enough to have no effect: the victim then has the lowest count.
+- Counts above c_max are not compared: if all blocks of the old section have such counts, the least recently used of
+  them is evicted. The default is usually high enough to have no effect: the victim then has the lowest count.
 - While the cache fills, the sections fill from the top.
 - `history` (none in the original, four times the cache in the MQ paper) keeps the counts of evicted blocks in FIFO
   order; a returning block resumes its count plus one. Halving does not change the history.

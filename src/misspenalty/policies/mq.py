@@ -64,7 +64,7 @@ class MQ(Reference):
 
     def __init__(self, capacity, queues=8, history=4.0, life_time=None, life_time_factor=1.0, recall_first=0):
         self.capacity = capacity
-        self.queues = [OrderedDict() for _ in range(queues)]  # block -> expire time, oldest first
+        self.queues = [OrderedDict() for _ in range(queues)]  # block -> expire time, in the order of entry
         self.history = OrderedDict()  # Qout: block -> None, oldest first
         self.room = int(history * capacity)
         self.count, self.last = {}, {}  # count and last access of resident and remembered blocks

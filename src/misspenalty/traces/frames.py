@@ -238,7 +238,10 @@ def _of_pandas(frame: Any, named: Collection[str]) -> pa.Table:
 
 
 def _kind(name: str) -> tuple[str, ...]:
-    """Return the role that a column's name implies, with the roles that exclude it; the name itself if it has none."""
+    """Return the mutually exclusive roles among which is the one that a column's name implies.
+
+    If the name implies none, return a group made from the name.
+    """
     role = (meaning(name) or (f"column {name}",))[0]
     return next((group for group in (PLACES, *EXCLUSIVE) if role in group), (role,))
 

@@ -436,7 +436,7 @@ def _has_decimal_commas(lines: list[str], separator: str) -> bool:
 
 
 def _timed(table: Table, roles: Roles, rows: Sequence[Sequence[str]]) -> tuple[Table, list[str]]:
-    """Return `table` with the unit of the column of times, and a note if it was guessed from the first of the rows."""
+    """Return `table` with the unit of its times, and a list with a note if the unit was guessed from the first row."""
     role = next((role for role in TIMES if role in roles), None)
     if role is None:
         return table, []

@@ -38,8 +38,8 @@ class FileWorkload:
     known : list of int32 arrays, shape (files,)
         Path under which each of the predictor's files was last seen before the run; -1 = never.
     layout : tuple
-        Input of the placement: the files' paths, largest sizes, which of them are made in the runs, and their order;
-        see `misspenalty_studies.epcm.file_client.placement.place`.
+        Input of the placement: the files' paths, their largest sizes, whether each file is made in the runs, and the
+        order of placement; see `misspenalty_studies.epcm.file_client.placement.place`.
     """
 
     lba: np.ndarray

@@ -142,8 +142,10 @@ class ClientCache:
             )
 
     def timed(self):
-        """Return the timer ticks spent before each row of the log, int64, shape (n, 5), one column for each of `TIMED`;
-        call it before `log`, which empties the log."""
+        """Return the timer ticks spent until each row of the log, int64, shape (n, 5), one column for each of `TIMED`.
+
+        Call this before `log`, which empties the log.
+        """
         return self.kernel.timed_ticks()
 
     @property

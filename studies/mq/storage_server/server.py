@@ -285,7 +285,7 @@ def disk_times(testbed, references, generator=None):
     Raises
     ------
     ParameterError
-        The distribution needs a `generator`, or the mean time is longer than `LONGEST_ACCESS`.
+        `generator` is missing although the distribution needs one, or the mean time is longer than `LONGEST_ACCESS`.
     """
     if testbed.disk_ns > LONGEST_ACCESS:
         raise ParameterError(f"a disk access takes {testbed.disk_ns} ns; expected at most {LONGEST_ACCESS}")

@@ -1,4 +1,4 @@
-# Move the arm behind a buffer that works like DiskSim's: read-ahead, reads and writes of the medium.
+# Read ahead, and read and write the medium, for a drive whose buffer works like DiskSim's.
 
 from libc.stdint cimport int32_t, int64_t
 

@@ -114,7 +114,10 @@ cdef class Flash(Kernel):
 
     cdef int check(self, int64_t lbn, int64_t count, int write) except -1:
         if count < 1 or lbn < 0 or lbn > self.blocks - count:
-            raise ParameterError(f"{count} blocks from {lbn}; the drive has blocks 0 to {self.blocks - 1}")
+            raise ParameterError(
+                f"a request is for {count} blocks from block {lbn}; expected one or more, and "
+                f"the drive has blocks 0 to {self.blocks - 1}"
+            )
         if not 0 <= write <= OWN_WRITE:
             raise ParameterError(f"write is {write}; expected 0, 1, or 2 for an internal write")
         return 0

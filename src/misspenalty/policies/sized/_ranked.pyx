@@ -11,7 +11,7 @@ from misspenalty.policies.sized._sized cimport ABSENT, GHOSTS, SizedCache
 cdef struct rank_t:
     double key                          # the object with the lowest key leaves first
     uint64_t last                       # number of the last access; breaks ties
-    uint64_t count                      # uses, kept while in the history
+    uint64_t count                      # number of uses; kept while the object is in the history
     uint32_t place                      # place in the heap
 
 

@@ -36,7 +36,7 @@ TABLE = "results/mq/table4.csv"
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
-    """Return a folder with a checkout and its archive, which tests change in copies."""
+    """Return a folder with a checkout and its archive; tests change only copies of them."""
     folder = tmp_path_factory.mktemp("whole")
     write_archive(folder / "archive.zip", make_checkout(folder / "checkout"))
     return folder
