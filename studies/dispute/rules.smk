@@ -24,7 +24,7 @@ def dispute_table(wildcards):
 
 
 DISPUTE_PATHS = external(
-    {name: what["file"] for name, what in DISPUTE["traces"].items()}
+    {name: what["file"] for name, what in DISPUTE["traces"].items()}, own=True
 )
 DISPUTE_ABSENT = absent_traces(plan, DISPUTE_PATHS)
 DISPUTE_TABLE = external({"results": DISPUTE_RESULTS})["results"]

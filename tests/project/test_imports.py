@@ -1,6 +1,7 @@
 """The library's packages import only from packages below them; studies import the library, not each other."""
 
 import ast
+import importlib.util
 import re
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
@@ -163,3 +164,12 @@ def test_private_names_stay_in_their_package():
     """Packages may share kernels, but not the names with a leading underscore in any module."""
     taken = [(name, module, one) for name in MODULES for module, one in from_others(name)]
     assert [found for found in taken if found[2] and is_private("", found[2])] == []
+
+
+@pytest.mark.parametrize("path", [*ROOT.glob("workflow/**/*.smk"), *ROOT.glob("studies/*/*.smk")], ids=lambda p: p.name)
+def test_the_rules_import_names_that_exist(path):
+    imports = [match for match in STATEMENT.finditer(path.read_text()) if (match[1] or "").startswith("misspenalty")]
+    for match in imports:
+        for name in re.findall(r"(\w+)(?:\s+as\s+\w+)?", match[3].strip("()")):
+            module = importlib.import_module(match[1])
+            assert hasattr(module, name) or importlib.util.find_spec(f"{match[1]}.{name}"), f"{path}: {match[0]}"

@@ -109,13 +109,13 @@ def machine_drives(*paths):
     return drive_files(*named.intersection(description.names()))
 
 
-def external(files):
-    """Return files by name, each at its place in a mirror or among the downloads, or None if it is registered but
-    absent; one that is not registered stays as it is."""
+def external(files, own=False):
+    """Return files by name, each at its place in a mirror or among the downloads, or None if it is absent. A file that
+    is not registered is an error or, if `own`, a path that stays as it is."""
     try:
         register = open_register("data/external.yaml", mirror=config.get("mirror"))
         return {
-            name: register.find(file) if file in register.files else file
+            name: file if own and file not in register.files else register.find(file)
             for name, file in files.items()
         }
     except MissPenaltyError as error:

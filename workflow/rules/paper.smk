@@ -25,7 +25,8 @@ rule overview:
     params:
         captures=[MQ["server"], CALIBRATED],
         code=CODE.digest(
-            "misspenalty_studies.common.overview", "misspenalty_studies.common.claims.ledger"
+            "misspenalty_studies.common.overview",
+            "misspenalty_studies.common.claims.ledger",
         ),
     script:
         "../scripts/overview.py"
