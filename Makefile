@@ -55,12 +55,12 @@ UNREACHABLE = { echo 'Packages that $< names could not be installed. If no packa
   PIP_NO_INDEX=1 PIP_FIND_LINKS=wheels make $(1)'; exit 1; }
 
 # What the package is built from, and what it reads where it is installed: of the studies, this excludes the text of the paper,
-# the rules and published tables, which are read in the checkout. Folders are listed as well, because only the folder's time
-# stamp shows that a source was removed.
+# the rules, published tables and tests, which are read in the checkout. Folders are listed as well, because only the folder's
+# time stamp shows that a source was removed.
 SOURCES := pyproject.toml meson.build tools/cython_modules.py \
-  $(shell find src studies data/drives data/conformance ! -path '*__pycache__*' ! -name '*.so' ! -path 'data/conformance/sources*' \
-    \( -type d -o ! -path 'studies/*' -o -path 'studies/common/site/*' -o -name '*.py' -o -name '*.pyx' -o -name '*.pxd' -o -name '*.h' \
-    -o -name meson.build -o -name '*.yaml' \))
+  $(shell find src studies data/drives data/conformance ! -path '*__pycache__*' ! -name '*.so' ! -path 'studies/*/tests*' \
+    ! -path 'data/conformance/sources*' \( -type d -o ! -path 'studies/*' -o -path 'studies/common/site/*' -o -name '*.py' \
+    -o -name '*.pyx' -o -name '*.pxd' -o -name '*.h' -o -name meson.build -o -name '*.yaml' \))
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:

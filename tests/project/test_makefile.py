@@ -246,7 +246,7 @@ def test_everything_that_the_installed_package_reads_is_a_source_of_the_build():
     tracked = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False).stdout.split()
     if not tracked:
         pytest.skip("not a git checkout")
-    elsewhere = re.compile(r"^studies/.*\.(typ|smk|md|csv)$|^data/conformance/sources/")
+    elsewhere = re.compile(r"^studies/.*\.(typ|smk|md|csv)$|^studies/\w+/tests/|^data/conformance/sources/")
     assert [name for name in tracked if not elsewhere.search(name) and name not in listed] == []
     assert [name for name in listed if elsewhere.search(name)] == []
     assert {"src/misspenalty/traces/dialects", "studies/common/site/templates"} <= set(listed)
