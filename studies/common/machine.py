@@ -13,6 +13,7 @@ from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, ValidationE
 from misspenalty.errors import ParameterError
 from misspenalty.io.documents import read_yaml
 from misspenalty_studies.common.settings import Number, Settings, nearest
+from misspenalty_studies.common.settings.messages import allowed
 from misspenalty_studies.common.validated import validated
 
 Text = Annotated[str, Field(min_length=1)]
@@ -147,7 +148,7 @@ class MachineParameters:
     nullable: ClassVar = False
 
     def check(self, *fitted):
-        """Check all values, as those of a file are checked.
+        """Check all values, as those of a file are checked: a whole number is an `int`, not one of NumPy's types.
 
         Parameters
         ----------
@@ -241,10 +242,13 @@ def check_values(kind, values):
     for name, value in values.items():
         if name not in known:
             raise ParameterError(f"the machine has no parameter {name!r}{nearest(name, known)}")
+        adapter, unit = _adapter(known[name].type, known[name].metadata["constraints"]), known[name].metadata["unit"]
         try:
-            _adapter(known[name].type, known[name].metadata["constraints"]).validate_python(value)
+            adapter.validate_python(value)
         except ValidationError as error:
-            raise ParameterError(f"{name} is {value!r}; {error.errors()[0]['msg']}") from error
+            schema = adapter.json_schema()
+            expected = allowed(schema.get("anyOf", [schema])[0], schema) + (f" ({unit})" if unit else "")
+            raise ParameterError(f"{name} is {value!r}; {error.errors()[0]['msg']}; expected {expected}") from error
 
 
 @cache

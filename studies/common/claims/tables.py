@@ -1,7 +1,7 @@
 """Read result tables in the form that the claims use: indexed by their keys, with NaN for every missing number."""
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
@@ -29,7 +29,7 @@ class Table:
     keys: tuple  # columns that name a row
     values: tuple  # columns that hold numbers
     rows: tuple  # dicts of keys: the rows that claims name; a row that the file lacks is read as NaN
-    by_seed: bool = False  # whether there is a table of the same numbers for each seed
+    by_seed: bool = field(default=False, kw_only=True)  # whether there is a table of the same numbers for each seed
 
     def read(self, name, frame=None):
         """Return the table, and its missing cells.

@@ -1,4 +1,4 @@
-"""Find free sectors on a disk without a log, to check `eager_models`; this is the kernel of free_space.py."""
+"""Find free sectors on a disk without a log, to check `eager_models`."""
 
 import numpy as np
 

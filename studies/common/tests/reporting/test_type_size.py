@@ -38,5 +38,5 @@ def test_small_type_is_detected():
 
 def test_no_figure_is_placed_smaller_than_it_is_drawn():
     sources = [path.read_text() for path in (*ROOT.glob("paper/*.typ"), *ROOT.glob("studies/*/*.typ"))]
-    widths = {width for text in sources for width in re.findall(r"\bimage\([^,)]+(?:, width: (\d+)%)?\)", text)}
-    assert widths == {"100"}
+    placed = [words for text in sources for words in re.findall(r"\bimage\(([^)]*)\)", text)]
+    assert placed and all(re.search(r", width: 100%(,|$)", words) for words in placed), placed
