@@ -31,6 +31,19 @@ def reference(policy, room, sizes, changes, parameters):
     return policy.reference(room, changes, **own)
 
 
+@pytest.mark.parametrize(
+    ("name", "parameter", "bad", "bounds"),
+    [("lru2", "k", (-1, 0, 65, 1 << 40), "1 to 64"), ("slru", "segments", (-1, 0, 1, 17, 60), "2 to 16")],
+)
+def test_a_kernel_refuses_what_its_arrays_have_no_place_for(name, parameter, bad, bounds):
+    for value in bad:
+        with pytest.raises(ValueError, match=f"{parameter} is {value}; expected {bounds}"):
+            find_sized(name).kernel(10, 5, **{parameter: value})
+    for value in map(int, bounds.split(" to ")):
+        kernel = find_sized(name).kernel(10, 5, **{parameter: value})
+        assert kernel.replay(np.arange(300, dtype=np.uint32) % 5, np.empty(300, np.uint8)) == 295
+
+
 @pytest.mark.parametrize("name", SIZED)
 @settings(max_examples=150, deadline=None)
 @given(

@@ -17,6 +17,7 @@ from misspenalty.policies import find_policy, libcachesim
 from misspenalty.policies.track_cache import ASYNCHRONOUS, DEMAND, SYNCHRONOUS
 from misspenalty.policies.track_layout import places
 from misspenalty.policies.tracks import TrackLists
+from misspenalty.prefetch.sequential._behind import Behind
 from misspenalty.prefetch.sequential.prefetcher import track_cache
 
 LISTED = ["sarc", "lru_top", "lru_bottom"]
@@ -372,6 +373,17 @@ def test_the_threshold_is_given_once():
     simulate(trace, "s3fifo", 20, prefetch={"threshold": 3}, threshold=1)  # the latter is S3-FIFO's own
     with pytest.raises(ParameterError, match="sarc: threshold is 5, that of prefetch 3; expected only one of them"):
         simulate(trace, "sarc", 20, prefetch={"threshold": 3}, threshold=5)
+
+
+def test_the_kernel_refuses_settings_and_policies_that_it_cannot_use():
+    lru, opt = find_policy("lru").kernel(5, 16), find_policy("opt").kernel(5, 100)
+    assert Behind(5, 4, lru, track_pages=4, tracks=4).tracks == 4
+    with pytest.raises(TypeError, match="Behind has no setting degre or life_time"):
+        Behind(5, 16, lru, degre=8, life_time=3)
+    with pytest.raises(TypeError, match=r"LRU of 16 blocks .*; expected an online policy of at least 20 blocks"):
+        Behind(5, 5, lru, track_pages=4, tracks=5)
+    with pytest.raises(TypeError, match="OPT of 100 blocks cannot be used behind a prefetcher of 16 tracks"):
+        Behind(5, 16, opt)
 
 
 def test_what_cannot_be_prefetched_is_refused():

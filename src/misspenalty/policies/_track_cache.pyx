@@ -20,7 +20,10 @@ cdef class TrackCache(Policy):
     """A cache of tracks behind a sequential prefetcher; subclasses decide what it evicts."""
 
     cdef int arrange(self, dict settings) except -1:
-        """Take the settings of tracks, detection and prefetching out of `settings`, and check them."""
+        """Take the settings of tracks, detection and prefetching out of `settings`, and check them.
+
+        Raise TypeError if any settings are left, so a subclass takes its own out first.
+        """
         cdef const uint32_t[::1] places
         self.varies = True
         self.sequential.threshold = settings.pop("threshold", 3)
@@ -58,6 +61,8 @@ cdef class TrackCache(Policy):
             )
         if not 0 <= self.sequential.most <= MOST_DEGREE:
             raise ParameterError(f"most is {self.sequential.most}; expected 0 to {MOST_DEGREE} tracks per set")
+        if settings:
+            raise TypeError(f"{type(self).__name__} has no setting {' or '.join(settings)}")
         return 0
 
     cdef uint8_t request(self, int64_t track, uint8_t pages, bint write, int64_t end) noexcept nogil:

@@ -10,14 +10,12 @@ cdef class TrackLists(TrackCache):
     """Base of the policies on tracks, with the lists SEQ and RANDOM."""
 
     cdef int set_up(self, dict settings) except -1:
-        """Take the known settings out of `settings`, raise TypeError if any are left, and allocate the lists."""
+        """Take all settings out of `settings`, check them, and allocate the lists."""
         cdef int i
         self.delta = settings.pop("delta", 0.05) * <double>self.capacity
         self.large_ratio = settings.pop("large_ratio", 20)
         self.count_writes = settings.pop("count_writes", True)
         self.arrange(settings)
-        if settings:
-            raise TypeError(f"{type(self).__name__} has no setting {' or '.join(settings)}")
         max_resident = min(self.capacity, self.tracks)
         self.heads = max_resident + 1
         self.slot_of = <uint32_t*>self.allocate(self.tracks, sizeof(uint32_t))

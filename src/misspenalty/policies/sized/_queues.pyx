@@ -6,6 +6,7 @@ from misspenalty.policies._policy cimport block_t
 from misspenalty.policies.sized._sized cimport ABSENT, GHOSTS, SizedCache
 
 cdef enum:
+    MAX_SEGMENTS = 16               # fewer than GHOSTS, as segments are lists 1, 2, …
     SMALL = 1                       # S3-FIFO's lists
     MAIN = 2
     MAX_USES = 3                    # highest value of its two-bit counter
@@ -74,6 +75,8 @@ cdef class SLRU(SizedCache):
     cdef int64_t limit                  # maximum bytes of each segment but the lowest
 
     def __cinit__(self, Py_ssize_t capacity, Py_ssize_t blocks, *args, segments=2, protected=0.8, **parameters):
+        if not 2 <= segments <= MAX_SEGMENTS:
+            raise ValueError(f"segments is {segments}; expected 2 to {MAX_SEGMENTS}")
         self.segments, self.limit = segments, int(self.room * protected / (segments - 1))
 
     cdef void touch(self, block_t block) noexcept nogil:

@@ -8,6 +8,10 @@ from libc.stdint cimport int64_t, uint32_t, uint64_t
 from misspenalty.policies._policy cimport block_t
 from misspenalty.policies.sized._sized cimport ABSENT, GHOSTS, SizedCache
 
+cdef enum:
+    MAX_USES = 64                       # maximum number of uses that LRU-K can remember of an object
+
+
 cdef struct rank_t:
     double key                          # the object with the lowest key leaves first
     uint64_t last                       # number of the last access; breaks ties
@@ -108,6 +112,8 @@ cdef class LRUK(Ranked):
     cdef uint64_t* times                # the last k uses of each object, in a ring
 
     def __cinit__(self, Py_ssize_t capacity, Py_ssize_t blocks, *args, k=2, **parameters):
+        if not 1 <= k <= MAX_USES:
+            raise ValueError(f"k is {k}; expected 1 to {MAX_USES}")
         self.k = k
         self.times = <uint64_t*>self.allocate(k * blocks, sizeof(uint64_t))
 

@@ -19,6 +19,11 @@ cdef class Behind(TrackCache):
 
     def __cinit__(self, capacity, blocks, Policy policy not None, **settings):
         self.arrange(settings)
+        if policy.offline or policy.blocks < self.tracks * self.track_pages:
+            raise TypeError(
+                f"{type(policy).__name__} of {policy.blocks} blocks cannot be used behind a prefetcher of {self.tracks}"
+                f" tracks; expected an online policy of at least {self.tracks * self.track_pages} blocks"
+            )
         self.policy = policy
         self.uses(policy)
         self.number = <uint32_t*>self.allocate(self.tracks, sizeof(uint32_t))
