@@ -304,6 +304,15 @@ def test_memory_per_block(name):
     assert 1 <= (kernel.memory - besides) / 100_000 <= most.get(name, 32)
 
 
+def test_lru2_takes_16_bytes_for_each_block_set_aside():
+    definition = find_policy("lru2")
+    without, beside = (
+        definition.kernel(10_000, 100_000, **definition.check({"correlated_period": period})).memory
+        for period in (0, 100)
+    )
+    assert 16 * 10_000 <= beside - without <= 16 * 10_010
+
+
 BAD = [float("nan"), float("inf"), -1, True, "7", "x", [1], 10**30]
 PARAMETERS = [(name, p) for name in POLICIES for p in find_policy(name).parameters]
 

@@ -34,7 +34,7 @@ cdef struct Newcomer:
 
 cdef struct Ranking:
     Entry* heap                 # room for one entry per resident block
-    Newcomer* ring              # room for one newcomer per resident block
+    Newcomer* ring              # room for one newcomer per resident block; NULL if none enter
     uint32_t size               # entries in the heap
     uint32_t max_resident       # entries that the heap and the ring each have room for
     uint32_t front              # place of the oldest newcomer in the ring
@@ -45,10 +45,16 @@ cdef struct Ranking:
 ctypedef uint64_t (*key_t)(const Rank* node, double weight) noexcept nogil
 
 
-cdef inline int make_ranking(Ranking* ranking, Policy policy) except -1:
+# Allocate a ranking that new blocks do not enter, so that it needs no ring.
+cdef inline int make_heap(Ranking* ranking, Policy policy) except -1:
     ranking.max_resident = <uint32_t>policy.max_resident()
     cdef size_t first = <size_t>policy.allocate(ranking.max_resident + 8, sizeof(Entry))
     ranking.heap = <Entry*>(((first + 63) & ~<size_t>63) + 48)   # the four children of an entry share a cache line
+    return 0
+
+
+cdef inline int make_ranking(Ranking* ranking, Policy policy) except -1:
+    make_heap(ranking, policy)
     ranking.ring = <Newcomer*>policy.allocate(ranking.max_resident, sizeof(Newcomer))
     return 0
 

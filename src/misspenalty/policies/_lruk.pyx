@@ -4,7 +4,7 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memset
 
 from misspenalty.policies._heap cimport (
-    CACHED, Entry, Rank, Ranking, below, enter_known, enter_new, make_ranking, pop, push, rank_of, sink, take_lowest,
+    CACHED, Entry, Rank, Ranking, below, enter_known, enter_new, make_heap, make_ranking, pop, push, rank_of, sink, take_lowest,
 )
 from misspenalty.policies._history cimport History, make_history, recall, remember
 from misspenalty.policies._log cimport NOWHERE
@@ -38,7 +38,7 @@ cdef class LRUK(Policy):
         self.nodes = self.allocate(blocks, self.size)
         make_ranking(&self.ranking, self)
         if correlated_period:
-            make_ranking(&self.aside, self)
+            make_heap(&self.aside, self)
         make_history(&self.history, self, history)
 
     cdef bint holds(self, block_t block) noexcept nogil:
