@@ -38,18 +38,18 @@ cdef class Kernel:
     cdef void set_in_use(self, bint in_use) noexcept
 
 
-# Enlarge an array to n items; the caller frees it.
-cdef inline void* grown(void* array, size_t n, size_t size) except NULL nogil:
+# Enlarge an array to n items; the caller frees it. The message of a MemoryError says what the items are (`what`).
+cdef inline void* grown(void* array, size_t n, size_t size, const char* what) except NULL nogil:
     cdef void* made = realloc(array, n * size)
     if made == NULL:
         with gil:
-            raise MemoryError(f"no memory for {n} items of {size} bytes")
+            raise MemoryError(f"no memory for {n} {what.decode()}, {size} bytes each")
     return made
 
 
 # Enlarge a full ring of `room` items, the oldest of which is at `head`, to twice the room and 64 items more.
-cdef inline void* grown_ring(void* ring, Py_ssize_t* room, Py_ssize_t head, size_t size) except NULL nogil:
-    cdef char* made = <char*>grown(ring, 2 * room[0] + 64, size)
+cdef inline void* grown_ring(void* ring, Py_ssize_t* room, Py_ssize_t head, size_t size, const char* what) except NULL nogil:
+    cdef char* made = <char*>grown(ring, 2 * room[0] + 64, size, what)
     memcpy(made + room[0] * size, made, head * size)     # the wrapped part goes after the rest
     room[0] = 2 * room[0] + 64
     return made

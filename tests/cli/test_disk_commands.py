@@ -2,6 +2,10 @@
 
 import gzip
 import json
+import re
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 import yaml
@@ -289,3 +293,31 @@ def test_a_drive_like_another_may_have_its_own_seek_curve(tmp_path, base, seek, 
 def test_one_value_of_a_seek_curve_can_be_replaced():
     """The published curve is 3.24 ms + 0.4 ms times the root of the distance."""
     assert disks.load("hp97560").replace({"mechanics.seek.short_ms": 4.24}).mechanics.seek(4) == 5_040_000
+
+
+# Gives all requests to a drive at once, while the process may take no more memory than its records and 16 MB.
+CROWD = """
+import resource
+from pathlib import Path
+import numpy as np
+from misspenalty.disks import load
+from misspenalty.disks.drive._replay import as_they_arrive
+from misspenalty.disks.drive.records import RECORD
+n = 1 << 20
+zeros, count, write = np.zeros(n, np.int64), np.ones(n, np.int32), np.zeros(n, np.uint8)
+drive = load("hp97560").drive("fcfs")
+mapped = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+limit = mapped + n * RECORD.itemsize + (1 << 24)
+resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+try:
+    as_they_arrive(drive, zeros, zeros, count, write)
+except MemoryError as error:
+    print(error)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="only Linux reports mapped memory in /proc")
+def test_a_queue_that_finds_no_memory_is_named():
+    done = subprocess.run([sys.executable, "-c", CROWD], capture_output=True, text=True, timeout=100, check=False)
+    message = r"no memory for \d+ requests in the drive's queue, \d+ bytes each\n"
+    assert re.fullmatch(message, done.stdout), done.stdout + done.stderr

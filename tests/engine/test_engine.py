@@ -64,6 +64,11 @@ def test_misuse_is_refused():
         queue.push(0, 0, 0, 2**56)
 
 
+def test_events_that_find_no_memory_are_named():
+    with pytest.raises(MemoryError, match="no memory for 144115188075855872 pending events, 24 bytes each"):
+        EventQueue(2**57)
+
+
 def test_fcfs_server_by_hand():
     """The server is idle until 10; the second request waits for the first; the third finds the server idle again."""
     assert fcfs([10, 12, 40], [5, 7, 1]) == [15, 22, 41]

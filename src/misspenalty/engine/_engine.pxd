@@ -68,7 +68,7 @@ cdef inline bint before(event_t* a, event_t* b) noexcept nogil:
 
 cdef inline int reserve(queue_t* queue, Py_ssize_t room) except -1 nogil:
     """Allocate space for `room` events in total."""
-    queue.events = <event_t*>grown(queue.events, room, sizeof(event_t))
+    queue.events = <event_t*>grown(queue.events, room, sizeof(event_t), b"pending events")
     queue.room = room
     return 0
 

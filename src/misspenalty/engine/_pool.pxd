@@ -15,7 +15,7 @@ cdef inline void* grow(void* all, int32_t* room, int32_t* free, size_t size, siz
     The new structs are free, and chained by the int32 at byte `link` of each.
     """
     cdef int32_t more = 2 * room[0] + 256, i
-    cdef char* made = <char*>grown(all, more, size)
+    cdef char* made = <char*>grown(all, more, size, b"structs of a pool")
     for i in range(room[0], more):
         (<int32_t*>(made + i * size + link))[0] = i + 1 if i + 1 < more else LAST
     free[0] = room[0]

@@ -35,7 +35,7 @@ cdef class FixedTime(Device):
         cdef record_t* record
         cdef Py_ssize_t i
         if self.size == self.room:
-            self.ring = <record_t*>grown_ring(self.ring, &self.room, self.head, sizeof(record_t))
+            self.ring = <record_t*>grown_ring(self.ring, &self.room, self.head, sizeof(record_t), b"requests in service")
         i = self.head + self.size
         record = &self.ring[i if i < self.room else i - self.room]
         memset(record, 0, sizeof(record_t))

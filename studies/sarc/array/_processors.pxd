@@ -82,8 +82,8 @@ cdef inline void serve_copies(station_t* station, int64_t until, int64_t service
 cdef inline int hold_copies(station_t* station, int64_t most) except -1 nogil:
     """Make room for `most` copies in a window."""
     while most > station.most:
-        station.copies = <int64_t*>grown(station.copies, 2 * station.most, sizeof(int64_t))
-        station.later = <int64_t*>grown(station.later, 2 * station.most, sizeof(int64_t))
+        station.copies = <int64_t*>grown(station.copies, 2 * station.most, sizeof(int64_t), b"copies of requests")
+        station.later = <int64_t*>grown(station.later, 2 * station.most, sizeof(int64_t), b"copies of requests")
         station.most *= 2
     return 0
 
@@ -139,7 +139,7 @@ cdef inline int remember(station_t* station, int64_t now) except -1 nogil:
     cdef int64_t i, room = station.room
     cdef int64_t* own
     if station.written - station.began[(station.window + 1) % (station.echoes + 1)] == room:
-        own = <int64_t*>grown(station.own, 2 * room, sizeof(int64_t))
+        own = <int64_t*>grown(station.own, 2 * room, sizeof(int64_t), b"requests of a slice")
         for i in range(room):
             own[room + i] = own[i]
         station.own, station.room = own, 2 * room

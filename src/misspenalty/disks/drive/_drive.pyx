@@ -130,7 +130,7 @@ cdef int64_t arrive(drive_t* d, int64_t now, int64_t lbn, int64_t count, bint wr
         d.waiting += 1
     else:
         if d.backlogged == d.room:
-            d.backlog = <pending_t*>grown_ring(d.backlog, &d.room, d.head, sizeof(pending_t))
+            d.backlog = <pending_t*>grown_ring(d.backlog, &d.room, d.head, sizeof(pending_t), b"requests in the drive's queue")
         last = d.head + d.backlogged
         d.backlog[last if last < d.room else last - d.room] = p
         d.backlogged += 1

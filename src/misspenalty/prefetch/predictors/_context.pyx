@@ -187,7 +187,7 @@ cdef class ContextModel(Predictor):
                 with gil:
                     raise MemoryError(f"file {first} has {partition.room} nodes; limit the partitions or the order")
             room = min(2 * partition.room + FIRST, self.partition)
-            partition.nodes = <node_t*>grown(partition.nodes, room, sizeof(node_t))
+            partition.nodes = <node_t*>grown(partition.nodes, room, sizeof(node_t), b"nodes of a partition")
             partition.room = room
         nodes = &partition.nodes[partition.used]
         nodes.file, nodes.count = file, 1
