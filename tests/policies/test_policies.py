@@ -304,6 +304,12 @@ def test_memory_per_block(name):
     assert 1 <= (kernel.memory - besides) / 100_000 <= most.get(name, 32)
 
 
+def test_lru2_refuses_to_remember_no_use():
+    definition = find_policy("lru2")
+    with pytest.raises(ValueError, match="k is 0; expected 1 or more uses"):
+        definition.kernel(10, 50, **definition.check({}) | {"k": 0})
+
+
 def test_lru2_takes_16_bytes_for_each_block_set_aside():
     definition = find_policy("lru2")
     without, beside = (

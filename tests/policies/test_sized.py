@@ -31,17 +31,24 @@ def reference(policy, room, sizes, changes, parameters):
     return policy.reference(room, changes, **own)
 
 
-@pytest.mark.parametrize(
-    ("name", "parameter", "bad", "bounds"),
-    [("lru2", "k", (-1, 0, 65, 1 << 40), "1 to 64"), ("slru", "segments", (-1, 0, 1, 17, 60), "2 to 16")],
-)
-def test_a_kernel_refuses_what_its_arrays_have_no_place_for(name, parameter, bad, bounds):
-    for value in bad:
-        with pytest.raises(ValueError, match=f"{parameter} is {value}; expected {bounds}"):
-            find_sized(name).kernel(10, 5, **{parameter: value})
-    for value in map(int, bounds.split(" to ")):
-        kernel = find_sized(name).kernel(10, 5, **{parameter: value})
-        assert kernel.replay(np.arange(300, dtype=np.uint32) % 5, np.empty(300, np.uint8)) == 295
+BOUNDS = {("lru2", "k"): (1, 64), ("slru", "segments"): (2, 16)}
+
+
+@pytest.mark.parametrize(("name", "parameter"), BOUNDS)
+@pytest.mark.parametrize("beyond", [1, 2, 44, 1 << 40])
+def test_a_kernel_refuses_what_its_arrays_have_no_place_for(name, parameter, beyond):
+    least, most = BOUNDS[name, parameter]
+    with pytest.raises(ValueError, match=f"{parameter} is {least - beyond}; expected {least} to {most}"):
+        find_sized(name).kernel(10, 5, **{parameter: least - beyond})
+    with pytest.raises(ValueError, match=f"{parameter} is {most + beyond}; expected {least} to {most}"):
+        find_sized(name).kernel(10, 5, **{parameter: most + beyond})
+
+
+@pytest.mark.parametrize(("name", "parameter"), BOUNDS)
+@pytest.mark.parametrize("bound", [0, 1])
+def test_a_kernel_takes_the_bounds_of_its_parameter(name, parameter, bound):
+    kernel = find_sized(name).kernel(10, 5, **{parameter: BOUNDS[name, parameter][bound]})
+    assert kernel.replay(np.arange(300, dtype=np.uint32) % 5, np.empty(300, np.uint8)) == 295
 
 
 @pytest.mark.parametrize("name", SIZED)

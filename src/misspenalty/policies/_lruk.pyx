@@ -31,6 +31,8 @@ cdef class LRUK(Policy):
     cdef uint32_t now           # number of the coming access, from 1
 
     def __cinit__(self, capacity, blocks, k, history, correlated_period):
+        if k < 1:
+            raise ValueError(f"k is {k}; expected 1 or more uses")
         self.k = k
         self.size = sizeof(Rank) + k * sizeof(uint32_t)
         self.period = correlated_period
