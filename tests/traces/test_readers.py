@@ -375,6 +375,8 @@ def test_devices_are_numbered_in_order_of_appearance():
     assert devices.number(np.array([7, 7])).tolist() == [0, 0]
     assert devices.number(np.array([9, 3, 7, 9])).tolist() == [1, 2, 0, 1]
     assert devices.number(np.array([], np.int64)).tolist() == []
+    pairs = Devices()
+    assert pairs.number(np.array([1, 1, 2]), np.array([5, 6, 5])).tolist() == [0, 1, 2]
 
 
 @pytest.mark.parametrize(

@@ -385,9 +385,7 @@ def _open_compiled(folder: Path, verify: bool) -> Trace:
             )
             if verify and checksum(columns[name]) != meta["columns"][name]:
                 raise _damaged(f"column {name} does not match its checksum {meta['columns'][name]}", folder)
-        sizes = None
-        if "sizes" in meta:
-            sizes = RequestSizes(**meta["sizes"] | {"octaves": tuple(meta["sizes"].get("octaves", ()))})
+        sizes = _known_sizes(meta["sizes"]) if "sizes" in meta else None
         counts = (*dataclasses.astuple(sizes)[:-1], *sizes.octaves) if sizes else ()
         for number in (meta["references"], meta["blocks"], *counts):
             if type(number) is not int or number < 0:
@@ -401,6 +399,10 @@ def _open_compiled(folder: Path, verify: bool) -> Trace:
         raise
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise InputError(f"is not a compiled trace ({error!r})", path=folder, remedy="compile it again") from error
+
+
+def _known_sizes(entries: dict[str, Any]) -> RequestSizes:
+    return RequestSizes(**{**entries, "octaves": tuple(entries.get("octaves", ()))})
 
 
 def _damaged(what: str, folder: Path) -> InputError:

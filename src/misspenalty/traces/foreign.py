@@ -131,8 +131,7 @@ def as_table(text: str) -> str:
     rows = told if placed else [(keys, value, name or _plain(keys[-1])) for keys, value, name in found]
     if not rows or len(rows) > MOST_KEYS or any("'" in key for keys, _, _ in rows for key in keys):
         return TABLE
-    known = [name for _, _, name in rows]
-    names = ",".join(name if known.count(name) == 1 else _plain("_".join(keys)) for keys, _, name in rows)
+    names = ",".join(_plain("_".join(keys)) if _is_twice(name, rows) else name for keys, _, name in rows)
     if any(isinstance(value, int) and abs(value) > EXACT for _, value, _ in rows):
         command = PYTHON.format(names=names, paths=", ".join("d" + "".join(f"[{json.dumps(key)}]" for key in keys)
                                                              for keys, _, _ in rows))  # fmt: skip
@@ -175,6 +174,10 @@ def _column(key: str, value: Any) -> str:
     if isinstance(value, str) and value.lower() in OPERATIONS:
         return "op"
     return "time" if isinstance(value, str) and ISO_TIME.match(value) else ""
+
+
+def _is_twice(name: str, rows: list[tuple[tuple[str, ...], Any, str]]) -> bool:
+    return sum(other == name for _, _, other in rows) > 1
 
 
 def _plain(name: str) -> str:

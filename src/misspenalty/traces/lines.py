@@ -216,10 +216,13 @@ def divide(batch: Batch, kinds: dict[int, pa.DataType]) -> None:
             table = _read(text, layout, dict.fromkeys(kinds, pa.string()))
         except pa.ArrowInvalid:
             table, divided = _split(batch, kinds), False
-        table = _converted(batch, table, kinds)
+        if layout.table.key == "auto":
+            batch.padded = any(is_padded(table[place]) for place in layout.roles.get("block", ()))
+        if layout.table.key in NUMBERS:
+            batch.exponents = any(has_exponents(table[place]) for place in layout.roles.get("block", ()))
+        table = {place: _as_written(column, place, kinds) for place, column in table.items()}
     if divided and (b" " in text or b"\t" in text):
-        for place, column in table.items():
-            table[place] = pc.ascii_trim_whitespace(column) if pa.types.is_string(column.type) else column
+        table = {place: _trimmed(column) for place, column in table.items()}
     batch.columns = table
     batch.rows = len(next(iter(table.values()))) if table else 0
 
@@ -360,13 +363,8 @@ def _as_written(column: pa.Array, place: int, kinds: dict[int, pa.DataType]) -> 
     return column
 
 
-def _converted(batch: Batch, table: dict[int, pa.Array], kinds: dict[int, pa.DataType]) -> dict[int, pa.Array]:
-    """Return columns of texts as `_as_written` does, and note in the batch how keys that may be numbers are written."""
-    layout = batch.layout
-    keys = [table[place] for place in layout.roles.get("block", ())]
-    batch.padded = layout.table.key == "auto" and any(map(is_padded, keys))
-    batch.exponents = layout.table.key in NUMBERS and any(map(has_exponents, keys))
-    return {place: _as_written(column, place, kinds) for place, column in table.items()}
+def _trimmed(column: pa.Array) -> pa.Array:
+    return pc.ascii_trim_whitespace(column) if pa.types.is_string(column.type) else column
 
 
 def _match(batch: Batch) -> None:
@@ -396,5 +394,8 @@ def _match(batch: Batch) -> None:
         batch.numbers = np.flatnonzero(matched)
         found = found.filter(pa.array(matched))
     texts = {place: found.field(layout.names[place]).view(pa.string()) for place in layout.kinds}
-    batch.columns = _converted(batch, texts, layout.kinds)
+    keys = [texts[place] for place in layout.roles.get("block", ())]
+    batch.padded = layout.table.key == "auto" and any(map(is_padded, keys))
+    batch.exponents = layout.table.key in NUMBERS and any(map(has_exponents, keys))
+    batch.columns = {place: _as_written(texts[place], place, {place: kind}) for place, kind in layout.kinds.items()}
     batch.rows = len(found)

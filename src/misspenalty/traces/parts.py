@@ -9,7 +9,8 @@ from collections.abc import Callable
 import numpy as np
 
 from misspenalty.errors import InputError, ParameterError, is_number
-from misspenalty.traces.columns import LARGEST_VALUE
+from misspenalty.traces._compile import Interner
+from misspenalty.traces.columns import LARGEST_VALUE, object_sizes
 from misspenalty.traces.compiled import as_trace
 from misspenalty.traces.quantities import is_time, parse_time, share_of
 from misspenalty.traces.reading import counted
@@ -210,5 +211,17 @@ def _rebuilt(
     like: Trace, blocks: np.ndarray, write: np.ndarray | None, time: np.ndarray | None, sizes: np.ndarray | None
 ) -> Trace:
     """Return a trace of these blocks with the other attributes of `like`; the sizes of its requests are unknown."""
-    made = Trace.from_blocks(blocks, write, time, like.block_bytes, like.name, sizes)
-    return dataclasses.replace(made, format=like.format, reading=like.reading)
+    interner = Interner()
+    ids = interner.ids(np.ascontiguousarray(blocks))
+    address = interner.addresses_by_id()
+    own, changing = object_sizes(ids, sizes)
+    return dataclasses.replace(
+        like,
+        ids=ids,
+        write=write,
+        time=time,
+        address=address,
+        object_bytes=own,
+        request_bytes=changing,
+        sizes=None,
+    )

@@ -5,7 +5,10 @@ or a module that calls `register`.
 """
 
 import contextlib
+import functools
+import importlib
 import itertools
+import pkgutil
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -16,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 
 from misspenalty.errors import InputError, MissPenaltyError, ParameterError, did_you_mean
-from misspenalty.io.plugins import import_all
+from misspenalty.io.plugins import add_plugins
 from misspenalty.traces import foreign
 from misspenalty.traces.compression import bare_name, compression, open_stream, read_some
 from misspenalty.traces.table import DEVICE_SHIFT, MOST_DEVICES, OPTIONS, SECTOR, SEPARATORS
@@ -152,11 +155,18 @@ class Devices:
     def __init__(self):
         self.numbers = {}
 
-    def number(self, names):
-        """Return the number of each row's device, int64; `names` is an array of NumPy or Arrow."""
-        coded = pa.array(names).dictionary_encode()
-        numbers = [self.numbers.setdefault(name, len(self.numbers)) for name in coded.dictionary.to_pylist()]
-        return np.array(numbers, np.int64)[coded.indices.to_numpy()]
+    def number(self, *names):
+        """Return the number of each row's device; `names` are int64 arrays that together identify a device."""
+        if not names[0].size:
+            return names[0]
+        if all(np.all(name == name[0]) for name in names):
+            distinct, which = np.stack([name[:1] for name in names], 1), np.zeros(names[0].size, np.int64)
+        else:
+            rows, first, which = np.unique(np.stack(names, 1), axis=0, return_index=True, return_inverse=True)
+            order = np.argsort(first)
+            distinct, which = rows[order], np.argsort(order)[which.ravel()]
+        numbers = [self.numbers.setdefault(tuple(row), len(self.numbers)) for row in distinct.tolist()]
+        return np.array(numbers, np.int64)[which]
 
 
 class Clock:
@@ -256,8 +266,17 @@ def register(form):
 
 def formats() -> dict[str, Format]:
     """Return every known `Format`, by name."""
-    import_all("misspenalty.traces.readers", GROUP, _enter)
+    _import_readers()
     return dict(sorted(_formats.items()))
+
+
+@functools.cache
+def _import_readers():
+    from misspenalty.traces import readers as package
+
+    for module in pkgutil.iter_modules(package.__path__):
+        importlib.import_module(f"{package.__name__}.{module.name}")
+    add_plugins(GROUP, _enter)
 
 
 def _enter(name, value):

@@ -76,15 +76,16 @@ class Rows:
 
     def reading(self, columns: dict[str, str], ignored: tuple[str, ...] = (), notes: tuple[str, ...] = ()) -> Reading:
         """Return the `Reading` of what was read so far; `columns` maps each role to its column's name."""
-        place = next((role for role in ("sector", "offset") if role in columns), None)
+        addresses = "offset" in columns or "sector" in columns
         length = next((role for role in ("size", "sectors") if role in columns), None)
+        size_unit = None if length is None else self.table.size_unit or UNITS[length]
         return Reading(
             columns=columns,
             ignored=ignored,
             separator=self.table.separator,
             time_unit=self.table.time_unit if any(role in columns for role in TIMES) else "",
-            address_unit=None if place is None else self.table.address_unit or UNITS[place],
-            size_unit=None if length is None else self.table.size_unit or UNITS[length],
+            address_unit=self._address_unit(columns) if addresses else None,
+            size_unit=size_unit,
             devices=len(self.devices.numbers) if "device" in columns else None,
             operations=dict(self.counts),
             skipped=dict(self.skipped),
@@ -92,6 +93,9 @@ class Rows:
             sorted=self.table.order == "time",
             notes=notes,
         )
+
+    def _address_unit(self, columns: dict[str, str] | Columns) -> int:
+        return self.table.address_unit or (SECTOR if "sector" in columns else 1)
 
     def requests(self, columns: Columns, fault: Fault) -> Iterator[Requests]:
         """Yield the rows as requests, a bounded number at a time even if rows stand for many requests.

@@ -1,7 +1,6 @@
 """Pass requests from a reader to a trace: collect statistics on them, and split them into references to one block."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
@@ -25,7 +24,7 @@ class Source:
     """
 
     def __init__(self, requests: Iterator[Requests]) -> None:
-        self.requests: Any = requests  # for mypy, only a Generator has a value at its end
+        self.requests = iter(requests)
         self.last: int | None = None  # time of the last request so far, ns
         self.reading: Reading | None = None
         self.earlier = self.writes = 0
@@ -42,7 +41,11 @@ class Source:
             yield batch
 
     def _all(self) -> Iterator[Requests]:
-        self.reading = yield from self.requests
+        try:
+            while True:
+                yield next(self.requests)
+        except StopIteration as end:
+            self.reading = end.value
 
 
 def expand(

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from misspenalty.errors import InputError
-from misspenalty.traces.reader import PARQUET, Devices, Format, Requests, open_parquet, register
+from misspenalty.traces.reader import PARQUET, Format, Requests, open_parquet, register
 
 MILLISECOND = 1_000_000  # ns
 BATCH = 1 << 20  # rows decoded at a time
@@ -29,7 +29,7 @@ COLUMNS = {
 
 def read(path, block_bytes):
     """Yield `Requests`; the upper 32 bits of an address number the relation, the lower 32 the block within it."""
-    relations = Devices()
+    relations = {}
     with open_parquet(path, COLUMNS) as parquet:
         for name, (what, fits) in COLUMNS.items():
             if not fits(kind := parquet.schema_arrow.field(name).type):
@@ -51,7 +51,10 @@ def _numbers(batch, name, limit, path):
 def _requests(batch, relations, path):
     if any(column.null_count for column in batch.columns):
         raise InputError("a row lacks a value", path=path, expected=f"no nulls in {', '.join(COLUMNS)}")
-    number = relations.number(batch["relation"]).astype(np.uint64)
+    relation = batch["relation"].dictionary_encode()  # most are read in this form
+    names = relation.dictionary.to_pylist()
+    codes = np.array([relations.setdefault(name, len(relations)) for name in names], np.uint64)
+    number = codes[relation.indices.to_numpy()]
     block = _numbers(batch, "block", 1 << 32, path).astype(np.uint64)
     time = _numbers(batch, "time_ms", (1 << 63) // MILLISECOND, path).astype(np.int64) * MILLISECOND
     return Requests(number << np.uint64(32) | block, None, batch["write"].to_numpy(zero_copy_only=False), time)

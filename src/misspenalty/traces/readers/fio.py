@@ -12,7 +12,7 @@ import numpy as np
 
 from misspenalty.errors import InputError, check_choice
 from misspenalty.traces.lines import chunks, with_newlines
-from misspenalty.traces.reader import Clock, Format, extents, register
+from misspenalty.traces.reader import Clock, Devices, Format, extents, register
 from misspenalty.traces.reading import Reading
 
 HEAD = b"fio version "
@@ -30,7 +30,7 @@ VERSION_1 = (
 def read(path, block_bytes, unit=None):
     """Yield `Requests` of blocks of `block_bytes`; return the `Reading`. `unit` is the unit of times."""
     given, unit = unit, check_choice("unit", "us" if unit is None else unit, UNITS)
-    names, clock, version = {}, Clock(UNITS[unit], path), 0
+    names, clock, devices, version = {}, Clock(UNITS[unit], path), Devices(), 0
     counts = collections.Counter()
     for text, first in chunks(path, "an iolog"):
         lines, first = text.splitlines(), first + 1
@@ -47,6 +47,7 @@ def read(path, block_bytes, unit=None):
         if rows:
             time, device, write, offset, size = np.array(rows, np.int64).T
             when = clock.since_start(time) if version == 3 else None
+            device = devices.number(np.ascontiguousarray(device))
             yield extents(device, offset, size, write.astype(bool), when, block_bytes, path)
     operations = {
         action.decode(): (action.decode() if action in ACTIONS else "ignore", counts[action])
@@ -54,7 +55,7 @@ def read(path, block_bytes, unit=None):
         if counts[action]
     }
     return Reading(
-        devices=len(names), time_unit=unit if version == 3 else "", address_unit=1, size_unit=1,
+        devices=len(devices.numbers), time_unit=unit if version == 3 else "", address_unit=1, size_unit=1,
         operations=operations,
     )  # fmt: skip
 
