@@ -1,23 +1,9 @@
 """Register the plug-ins of installed packages, found by entry points: policies, predictors, trace formats, drives."""
 
-import functools
 import importlib.metadata
-import pkgutil
 import warnings
 from collections.abc import Callable
 from typing import Any
-
-
-@functools.cache
-def import_all(package: str, group: str, enter: Callable[[str, Any], Any]) -> None:
-    """Import the modules of a package, each of which registers what it defines, then add the plug-ins of a group.
-
-    Modules whose names begin with an underscore are left out. A second call with the same arguments does nothing.
-    """
-    for module in pkgutil.iter_modules(importlib.import_module(package).__path__):
-        if not module.name.startswith("_"):
-            importlib.import_module(f"{package}.{module.name}")
-    add_plugins(group, enter)
 
 
 def add_plugins(group: str, enter: Callable[[str, Any], Any]) -> None:

@@ -5,17 +5,21 @@ group ``misspenalty.policies``, which names a class with ``access``, or a module
 """
 
 import contextlib
+import functools
+import importlib
 import inspect
 import math
+import pkgutil
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 
 from misspenalty.errors import ParameterError, did_you_mean, is_number
-from misspenalty.io.plugins import import_all
+from misspenalty.io.plugins import add_plugins
 from misspenalty.policies import python_policy
 from misspenalty.policies.track_layout import places
 
@@ -439,8 +443,16 @@ def known_policies() -> dict[str, Definition]:
     >>> "lru" in known_policies()
     True
     """
-    import_all("misspenalty.policies", GROUP, _enter)
+    _import_policies()
     return dict(sorted(_policies.items()))
+
+
+@functools.cache
+def _import_policies() -> None:
+    for module in pkgutil.iter_modules([str(Path(__file__).parent)]):
+        if not module.name.startswith("_"):
+            importlib.import_module(f"misspenalty.policies.{module.name}")
+    add_plugins(GROUP, _enter)
 
 
 def _enter(name: str, value: Any) -> None:

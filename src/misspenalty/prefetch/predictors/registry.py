@@ -5,11 +5,15 @@ the group ``misspenalty.predictors``, which names a class with ``access``, or a 
 predictor without a kernel is called in Python, slowly.
 """
 
+import functools
+import importlib
 import inspect
+import pkgutil
 from abc import ABC, abstractmethod
+from pathlib import Path
 
 from misspenalty.errors import ParameterError, did_you_mean
-from misspenalty.io.plugins import import_all
+from misspenalty.io.plugins import add_plugins
 from misspenalty.policies.python_policy import make
 from misspenalty.policies.registry import Definition, OwnDefinition, OwnParameter, Parameter, check_name
 from misspenalty.prefetch.predictors._python_predictor import PythonPredictor
@@ -94,8 +98,16 @@ def known_predictors():
     dict of str to Definition
         By name, sorted.
     """
-    import_all("misspenalty.prefetch.predictors", GROUP, _enter)
+    _import_predictors()
     return dict(sorted(_predictors.items()))
+
+
+@functools.cache
+def _import_predictors():
+    for module in pkgutil.iter_modules([str(Path(__file__).parent)]):
+        if not module.name.startswith("_"):
+            importlib.import_module(f"misspenalty.prefetch.predictors.{module.name}")
+    add_plugins(GROUP, _enter)
 
 
 def _enter(name, value):
