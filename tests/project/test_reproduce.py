@@ -254,9 +254,11 @@ def test_an_input_changed_after_a_run_that_was_stopped_is_found_once(complete):
     change(complete / "raw.csv", "7\n")
     assert "raw.csv has changed since the last run" in finish(start(complete))[1]
     assert "raw.csv has changed since the last run" not in finish(start(complete))[1]  # that run was stopped, too
+    change(complete / "raw.csv", "8\n")
     (complete / "fail").unlink()
-    assert finish(start(complete))[0] == 0
-    assert (complete / "results" / "sarc.csv").read_text() == "7\n7\n"
+    code, told = finish(start(complete))
+    assert code == 0 and "raw.csv has changed since the last run" in told
+    assert (complete / "results" / "sarc.csv").read_text() == "8\n8\n"
 
 
 def test_a_change_during_the_run_is_an_error(complete):

@@ -135,7 +135,9 @@ def undo_changes(manifests, journal):
                     f"{name} has changed since the last run, so everything made from it will be made again", flush=True
                 )
                 os.utime(name)
-            journal.drop(name)
+                journal.take_input(name)
+            else:
+                journal.drop(name)
 
 
 def check_results(manifests):

@@ -106,6 +106,12 @@ class Journal:
                 for part in ("inputs", "outputs")
             )
 
+    def take_input(self, name):
+        """Replace what is known of an input by what it is now, so that the next change is noticed, too."""
+        self.dropped.add(name)
+        made = describe_files([name])
+        self._write({"part": "inputs", "name": name, "supplement": False, **one} for name, one in made.items())
+
     def end(self, manifests, supplement):
         """Forget the files of a complete run, which its manifests describe from now on.
 
