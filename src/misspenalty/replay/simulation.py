@@ -129,7 +129,17 @@ def simulate(
     (size,) = given.sizes
     if given.in_bytes:
         bounded = _in_bytes(
-            opened, definitions, [size], prefetch, progress, size_changes, writes, warm_up, 1, parameters, hits
+            opened,
+            definitions,
+            [size],
+            prefetch,
+            progress,
+            size_changes=size_changes,
+            writes=writes,
+            warm_up=warm_up,
+            threads=1,
+            parameters=parameters,
+            hits=hits,
         )
         return as_table(bounded) if several or len(bounded) > 1 else bounded[0]
     results = []
@@ -230,7 +240,16 @@ def hit_ratio_curve(
         if sample is not None:
             raise ParameterError("a sample needs blocks of one size; leave out sample, or give sizes in objects")
         rows = _in_bytes(
-            opened, definitions, given.sizes, prefetch, progress, size_changes, writes, warm_up, threads, parameters
+            opened,
+            definitions,
+            given.sizes,
+            prefetch,
+            progress,
+            size_changes=size_changes,
+            writes=writes,
+            warm_up=warm_up,
+            threads=threads,
+            parameters=parameters,
         )
         from misspenalty.replay.tables import drawn  # imports pandas
 
@@ -310,12 +329,12 @@ def _needs_opt(definitions: list[Definition]) -> bool:
 
 
 def _in_bytes(
-    trace: Trace, definitions: list[Definition], sizes: list[int], prefetch: Any, progress: bool, *settings: Any
+    trace: Trace, definitions: list[Definition], sizes: list[int], prefetch: Any, progress: bool, **settings: Any
 ) -> list[ByteResult]:
     if prefetch is not None:
         raise ParameterError("a prefetcher needs blocks of one size; leave out prefetch, or give sizes in objects")
     with _bar(len(definitions) * len(sizes) * len(trace), progress, ", ".join(d.name for d in definitions)) as bar:
-        return replay_bytes(trace, definitions, sizes, bar.update, *settings)
+        return replay_bytes(trace, definitions, sizes, bar.update, **settings)
 
 
 def make_kernel(
