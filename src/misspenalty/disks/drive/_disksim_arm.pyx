@@ -1,4 +1,4 @@
-"""Read ahead, and read and write the medium, for a buffer that works like DiskSim's; _disksim_arm.pxd explains each function."""
+"""Read ahead, and read and write the medium, as DiskSim does; _disksim_arm.pxd explains each function."""
 
 from libc.stdint cimport int32_t, int64_t
 
