@@ -187,7 +187,11 @@ def test_the_small_queue_of_s3fifo_has_at_most_the_whole_cache():
 @pytest.mark.parametrize(
     ("policy", "parameters", "message"),
     [
-        ("mq", {}, "policy 'mq' is not defined for objects of different sizes; policies that are: arc, clock, fifo"),
+        (
+            "mq",
+            {},
+            "policy 'mq' is not defined for objects of different sizes; the policies defined for them are arc, clock",
+        ),
         ("slur", {}, "did you mean 'slru'"),
         ("nonsense", {}, "unknown policy 'nonsense'"),
         ("slru", {"fill_up": 1}, "slru has no parameter 'fill_up' for objects of different sizes"),
@@ -200,7 +204,7 @@ def test_impossible_policies(policy, parameters, message):
 
 
 def test_a_known_policy_without_a_form_for_sizes_is_not_taken_for_a_misspelt_one():
-    with pytest.raises(ParameterError, match=r"policy 'clockpro' is not defined for objects of different sizes; pol"):
+    with pytest.raises(ParameterError, match=r"policy 'clockpro' is not defined for objects of different sizes; the"):
         simulate(Trace.from_blocks([1, 2], object_bytes=[10, 20]), "clockpro", "50%")
 
 

@@ -55,7 +55,11 @@ def test_other_programs_count_the_same(shared_traces):
 @pytest.mark.parametrize(
     ("policy", "size", "message"),
     [
-        ("mq", 10, "policy 'mq' is not defined for objects of different sizes; policies that are: arc, clock, fifo"),
+        (
+            "mq",
+            10,
+            "policy 'mq' is not defined for objects of different sizes; the policies defined for them are arc, clock",
+        ),
         ("seive", 10, "did you mean 'sieve'"),
         ("lru", 0, "cache size is 0 bytes"),
         ("lru", "5%B", "'5%B' is not a size"),

@@ -340,7 +340,7 @@ def own(access=lambda self, block, size: False, init=lambda self, capacity: None
         (own(init=lambda self, capacity: 1 / 0), "policy Odd: its constructor raised ZeroDivisionError.*, line"),
         (own(init=lambda self: None), r"class Odd: expected a constructor \(capacity"),
         (own(init=lambda self, capacity, width: None), "Odd: parameter width has no default"),
-        (own(init=lambda self, capacity, future: None), "policy Odd looks into the future, which no class for"),
+        (own(init=lambda self, capacity, future: None), "policy Odd looks into the future, which is not supported"),
         (type("Odd", (Gdsf,), {"evictions": -1}), "Odd: evictions is -1; expected a"),
         (type("Odd", (Gdsf,), {"refused": "many"}), "policy Odd: refused is 'many'; expected a whole number from 0"),
         (
@@ -360,7 +360,7 @@ def test_classes_that_are_no_policies_for_bytes_are_reported(cls, message):
     [
         (
             lambda: simulate(OBJECTS, Lru, 2),
-            r"Lru has access\(block, size\), but objects are counted here, .*, or give size a default",
+            r"Lru has access\(block, size\), but this cache counts objects, .*, or give size a default",
         ),
         (lambda: hit_ratio_curve(OBJECTS, ["lru", Lru], 0.5, unit="objects"), "name sizes in bytes"),
         (

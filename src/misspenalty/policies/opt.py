@@ -1,9 +1,9 @@
-"""OPT: the maximum number of hits of a cache that knows the future, with and without the choice to refuse a block.
+"""OPT: the maximum number of hits if all future references are known, for caches that may or may not refuse a block.
 
-``opt`` loads every block that it misses and evicts the cached block whose next use is farthest in the future, or one
-that is never used again. No policy that loads every block it misses has fewer misses. A policy that may leave a block
-out of the cache can have fewer: on 1 2 1 2 … a cache of one block that keeps block 1 hits every other access, while
-``opt`` hits none.
+``opt`` loads every block that it misses and evicts the cached block whose next use is farthest in the future, or a
+block that is never used again. No policy that loads every block it misses has fewer misses. A policy that may leave a
+block out of the cache can have fewer: on 1 2 1 2 … a cache of one block that keeps block 1 hits every other access,
+while ``opt`` hits none.
 
 ``opt_bypass`` leaves out the missed block if the cache is full and no cached block has a later next use. No cache that
 holds only referenced blocks has fewer misses, whether or not it loads every block that it misses.

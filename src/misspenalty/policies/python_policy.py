@@ -1,15 +1,15 @@
 """Run policies written in Python: a class with ``access`` takes the place of a compiled kernel, but is slower.
 
-Your own class has ``access(block) -> bool``, which references a block, given by its address in the trace, and returns
-whether the block was in the cache. Its constructor takes the cache size in blocks and, by name, the policy's
+Such a class has a method ``access(block) -> bool``, which references a block, given by its address in the trace, and
+returns whether the block was in the cache. Its constructor takes the cache size in blocks and, by name, the policy's
 parameters; a second argument called ``future`` makes the class an offline policy, which is given a list of the
-addresses of all references to come. A class with ``__contains__(block)`` can be replayed with ``writes="refresh"``,
-too.
+addresses of all references to come. A class that also has ``__contains__(block)`` can be replayed with
+``writes="refresh"``.
 
-A class with ``access(block, size) -> bool`` is a policy for caches of bytes: it is told the size of each request, and
-its constructor takes the size of the cache, in bytes; see `misspenalty.policies.sized.own`. In a cache of blocks, it is
-told the bytes of a block each time. If ``size`` has a default, the class is for caches of blocks, too, where it is not
-told the size, and its constructor takes the number of blocks.
+A class with ``access(block, size) -> bool`` is a policy for caches of bytes: ``access`` receives the size of each
+request, and the constructor takes the size of the cache, in bytes; see `misspenalty.policies.sized.own`. In a cache of
+blocks, ``access`` receives the block size with every reference. If ``size`` has a default, the class also works for
+caches of blocks: there, ``access`` is called without a size, and the constructor takes the number of blocks.
 """
 
 import copy
@@ -32,7 +32,7 @@ BOOLEANS = (int, np.integer, np.bool_)  # types that ``access`` may return; a bo
 
 
 class Adapter:
-    """Adapter of a policy in Python; it refuses outcomes that are impossible in a cache of its capacity.
+    """Adapter for a policy written in Python; it rejects outcomes that are impossible in a cache of this capacity.
 
     Parameters
     ----------
@@ -45,12 +45,12 @@ class Adapter:
     address : uint64, shape (blocks,)
         Address of each dense id; ``access`` is given addresses.
     block_bytes : int, optional
-        Size that ``access`` is told with every block.
+        Size that is passed to ``access`` with every block.
     """
 
-    UNIT: ClassVar[str]  # what the capacity counts
-    ITEM: ClassVar[str]  # what the policy caches
-    CLAIMS: ClassVar[Callable[..., Any]]  # the check of claimed hits, ``CLAIMS(capacity, blocks)``
+    UNIT: ClassVar[str]  # unit of the capacity, for messages
+    ITEM: ClassVar[str]  # word for one cached block or object, for messages
+    CLAIMS: ClassVar[Callable[..., Any]]  # checks claimed hits; made by ``CLAIMS(capacity, blocks)``
 
     def __init__(
         self, name: str, policy: Any, capacity: int, address: np.ndarray, block_bytes: int | None = None
@@ -69,7 +69,7 @@ class Adapter:
         return (int(self.address[number]), *self.told)
 
     def _outcomes(self, requests: Iterable[tuple[int, ...]], refresh: np.ndarray | None) -> Iterator[bool | None]:
-        """Yield each request's outcome of ``access``, or None if ``refresh[i]`` is set and its block is not cached."""
+        """Yield the outcome of ``access`` for each request i, or None if ``refresh[i]`` is set on an uncached block."""
         if refresh is not None and not hasattr(self.policy, "__contains__"):
             raise ParameterError(
                 f"policy {self.name} has no `__contains__`, which writes='refresh' needs; give the class a method"
@@ -99,21 +99,21 @@ class Adapter:
         return bool(self._found[0])
 
     def _sizes(self, number: int) -> tuple[np.ndarray, ...]:
-        """Return the further arguments of ``CLAIMS.add`` for a reference to the block of this id."""
+        """Return the additional arguments of ``CLAIMS.add`` for a reference to the block of this id."""
         return ()
 
     def holds(self, number: int) -> bool:
-        """Return whether the policy says that it has the block of this id."""
+        """Return whether the policy reports that it holds the block of this id."""
         held = bool(self._ask("__contains__", (int(self.address[number]),)))
         self._said = number if held else -1
         return held
 
     def reference(self, block: int) -> bool:
-        """Return the outcome of ``access``; errors as in `_outcome`."""
+        """Return the outcome of ``access``; see `_outcome` for the errors."""
         return self._outcome((block, *self.told), False)
 
     def _outcome(self, request: tuple[int, ...], said: bool) -> bool:
-        """Return the outcome of ``access``; `said`: whether the policy has just said that it has the block.
+        """Return the outcome of ``access``; `said` is whether the policy has just reported that it holds the block.
 
         Raises
         ------
@@ -161,12 +161,12 @@ class Adapter:
             return []
 
     def _taken(self, held: list[int]) -> int:
-        """Return the least capacity that the blocks of these ids can take."""
+        """Return the minimum capacity that the blocks with these ids occupy."""
         return len(held)
 
     def _ask(self, method: str, arguments: tuple[int, ...]) -> Any:
         try:
-            if len(arguments) == 1:  # without unpacking, calls are faster
+            if len(arguments) == 1:  # a call without unpacking is faster
                 return getattr(self.policy, method)(arguments[0])
             return getattr(self.policy, method)(*arguments)
         except ParameterError:
@@ -210,12 +210,12 @@ class PythonPolicy(Adapter):
 
     @property
     def evictions(self) -> int:
-        """Blocks evicted so far."""
+        """Number of blocks evicted so far."""
         return self._count("evictions", max(self.misses - self.capacity, 0))
 
     @property
     def ghost_hits(self) -> int:
-        """Misses on blocks that the policy's history still held."""
+        """Number of misses on blocks that the policy's history still held."""
         return self._count("ghost_hits", 0)
 
     def replay(
@@ -277,15 +277,15 @@ def construct(
     Raises
     ------
     ParameterError
-        The constructor raised an exception, or ``access`` must be told a size and blocks have none.
+        The constructor raised an exception, or ``access`` requires a size and the blocks have none.
     """
     size = size_argument(cls)
     if size is None or size.default is not size.empty:
         block_bytes = None
     elif block_bytes is None:
         raise ParameterError(
-            f"policy {name} has access(block, {size.name}), but objects are counted here, whatever their sizes; name"
-            f" sizes in bytes (64MB, --by-bytes), or give {size.name} a default"
+            f"policy {name} has access(block, {size.name}), but this cache counts objects, whatever their sizes; give"
+            f" cache sizes in bytes (64MB, --by-bytes), or give {size.name} a default"
         )
     room = capacity if block_bytes is None else capacity * block_bytes
     coming = [] if future is None else [[block for ids in future() for block in address[ids].tolist()]]
@@ -304,9 +304,9 @@ def make(what: str, cls: Callable[..., Any], /, *arguments: Any, **parameters: A
 
 
 def size_argument(cls: Callable[..., Any]) -> inspect.Parameter | None:
-    """Return the argument of ``access`` for the size of a request: the one after the block.
+    """Return the parameter of ``access`` for the size of a request, which follows the one for the block.
 
-    None if there is no such argument, or if it has a default and another name than ``size``.
+    Return None if there is no such parameter, or if it has a default and is not called ``size``.
 
     Examples
     --------
@@ -318,7 +318,7 @@ def size_argument(cls: Callable[..., Any]) -> inspect.Parameter | None:
     access = inspect.getattr_static(cls, "access", None)
     try:
         taken = list(inspect.signature(cls.access).parameters.values())  # type: ignore[attr-defined]
-    except (AttributeError, TypeError, ValueError):  # it is no Python function, such as dict.get
+    except (AttributeError, TypeError, ValueError):  # `access` is not a Python function but, say, dict.get
         return None
     positional = [p for p in taken if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     if not isinstance(access, staticmethod | classmethod):
@@ -428,6 +428,6 @@ def shown(error: BaseException) -> str:
     what = traceback.format_exception_only(error)[-1].strip()
     place = traceback.extract_tb(error.__traceback__)[-1]
     file, line = place.filename, place.lineno
-    if isinstance(error, SyntaxError) and error.filename:  # it was raised by the import, not by the line at fault
+    if isinstance(error, SyntaxError) and error.filename:  # the traceback ends at the import, not at the faulty line
         file, line = error.filename, error.lineno
     return f"{what} ({Path(file).name}, line {line})"

@@ -48,7 +48,7 @@ class Parameter:
     """
 
     name: str
-    default: int | float | None = field(hash=False)  # in a user's class it may be a list
+    default: int | float | None = field(hash=False)  # the default in a user's class may be unhashable
     doc: str
     minimum: float = 0
     maximum: float = math.inf
@@ -56,7 +56,7 @@ class Parameter:
     accesses: int = 0
 
     def in_sample(self, value: Any, rate: float) -> Any:
-        """Return the value, kept in its range, for a cache that sees a share `rate` of the blocks and accesses.
+        """Return the value, limited to its range, for a cache that sees a share `rate` of the blocks and accesses.
 
         Examples
         --------
@@ -74,7 +74,7 @@ class Parameter:
         if value is None and self.default is None:
             return None
         made = None
-        with contextlib.suppress(OverflowError):  # infinity as an int, or an int that no float can hold
+        with contextlib.suppress(OverflowError):  # infinity as an int, or an int too large for a float
             if is_number(value) and self.minimum <= value <= self.maximum:
                 made = self.kind(value)
         if made is None or made != value:
@@ -151,7 +151,7 @@ def unknown_parameter(
 def settings_of(
     policies: Sequence[Any], parameters: Mapping[str, Any], where: str = "", known: Iterable[str] = ()
 ) -> list[dict[str, Any]]:
-    """Return those of the parameters that each policy has, after checking them.
+    """Check the parameters, and return for each policy those that it has.
 
     Parameters
     ----------
@@ -263,7 +263,8 @@ class Definition:
         future : callable, optional
             Yields the ids of all references to come, in arrays; needed by an offline policy that exists only in Python.
         block_bytes : int, optional
-            Size of every block, which a class with ``access(block, size)`` is told; None if there is no such size.
+            Size of every block, which is passed to a class with ``access(block, size)``; None if the blocks have no
+            such size.
 
         Raises
         ------
@@ -358,7 +359,7 @@ def register(
     spatial: bool = False,
     check: Callable[..., Any] | None = None,
 ) -> Callable[[type], type]:
-    """Decorate a class so that the policy that it defines is known under `name`.
+    """Register the policy that the decorated class defines under `name`.
 
     Parameters
     ----------
@@ -393,7 +394,7 @@ def register(
     def enter(reference: type) -> type:
         check_name("policy", name, reference, _policies.get(name))
         if name in ALIASES:
-            raise ParameterError(f"policy name {name!r} is another name for {ALIASES[name]}; choose a name of its own")
+            raise ParameterError(f"policy name {name!r} is another name for {ALIASES[name]}; choose a different name")
         declared = () if isinstance(parameters, Parameter) else tuple(parameters)
         if isinstance(parameters, Parameter) or not all(isinstance(each, Parameter) for each in declared):
             raise ParameterError(f"policy {name!r}: parameters is {parameters!r}; expected a list of Parameter")
@@ -456,7 +457,7 @@ def _import_policies() -> None:
 
 
 def _enter(name: str, value: Any) -> None:
-    """Register the class of an entry point unless it registered itself on import; a module always does so itself."""
+    """Register the class of an entry point unless it registered itself on import; a module always registers itself."""
     if isinstance(value, type) and not any(known.reference is value for known in _policies.values()):
         register(name)(value)
 

@@ -52,7 +52,7 @@ class S3FIFO(Reference):
         self.filling = bool(fill_main)
         self.small, self.main = deque(), deque()  # oldest first
         self.ghost = OrderedDict()  # hits in S of each name, oldest name first
-        self.count = {}  # counts of the blocks in the cache
+        self.count = {}  # counter of each block in the cache
 
     def access(self, block):
         """Reference `block` and return whether it was in the cache."""
@@ -81,7 +81,7 @@ class S3FIFO(Reference):
             self._promote(block)
 
     def _recall(self, block):
-        """Return whether G remembers a missed block, and remove the block from G, as it will enter M."""
+        """Return whether G has the name of a missed block; if so, remove the name, because the block will enter M."""
         return self.ghost.pop(block, None) is not None
 
     def _remember(self, block, hits):

@@ -2,10 +2,10 @@
 
 SEQ holds sequential tracks and RANDOM all others, each in LRU order. With s sequential misses since the last hit in the
 bottom deltaL pages of RANDOM, one more page of SEQ saves 2 * s / |SEQ| misses and one more of RANDOM 1 / deltaL. A hit
-in RANDOM's bottom sets the pace `adapt` to the ratio of the two minus 1, limited to -1 to 1, and begins a new interval;
-a hit in SEQ's bottom while the ratio is above `large_ratio` sets `adapt` to 1. Each eviction moves the desired size of
-SEQ by half of `adapt`. The LRU track of SEQ is evicted if SEQ is larger than desired, otherwise that of RANDOM; while
-one of the lists is below deltaL, the older of the two LRU tracks is evicted.
+in RANDOM's bottom sets the pace `adapt` to the ratio of the two minus 1, limited to the range from -1 to 1, and begins
+a new interval; a hit in SEQ's bottom while the ratio is above `large_ratio` sets `adapt` to 1. Each eviction moves the
+desired size of SEQ by half of `adapt`. The LRU track of SEQ is evicted if SEQ is larger than desired, otherwise that of
+RANDOM; while one of the lists is below deltaL, the older of the two LRU tracks is evicted.
 
 Paper: B. S. Gill, D. S. Modha, "SARC: sequential prefetching in adaptive replacement cache", USENIX 2005, sections
 III-B to III-D. Authors' code: none published.

@@ -7,7 +7,7 @@ from misspenalty.policies._track_cache import MOST_TRACKS
 
 
 def places(address: np.ndarray, reach: int) -> tuple[np.ndarray, int]:
-    """Return a compact numbering in which blocks are neighbours exactly if their addresses are.
+    """Return a compact numbering in which blocks are neighbours if and only if their addresses are.
 
     Gaps between addresses are shortened to just beyond the reach of a prefetch, so that the numbering contains every
     block that can enter the cache, referenced or not, and no prefetch runs across a shortened gap.

@@ -26,7 +26,7 @@ class TrackLists(Tracks):
     def __init__(self, capacity, delta=0.05, large_ratio=20.0, count_writes=True, **settings):
         super().__init__(capacity, **settings)
         self.delta, self.large_ratio, self.count_writes = delta * capacity, large_ratio, count_writes
-        self.seq, self.random = OrderedDict(), OrderedDict()  # track to stamp
+        self.seq, self.random = OrderedDict(), OrderedDict()  # stamp of each track
         self.pages = {}  # mask of each cached track
         self.seq_miss, self.adapt, self.last_ratio = 0, 0.0, 0.0
         self.evictions = self.unused = self.bottom_hits = 0

@@ -14,7 +14,7 @@ EXPECTED = "expected 'device sector count kind nanoseconds process command'"
 
 
 def device_number(path):
-    """Return the kernel's number of a block device.
+    """Return the kernel's device number of a block device.
 
     Raises
     ------
@@ -31,7 +31,7 @@ def device_number(path):
 
 
 def blkparse_lines(lines, source, begin=0, end=2**64):
-    """Turn lines of the probe into lines such as blkparse prints, in time order.
+    """Turn lines of the probe into lines in the format of blkparse, in time order.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def blkparse_lines(lines, source, begin=0, end=2**64):
     source : str
         Name of the recording, for messages.
     begin, end : int
-        Events outside this interval are left out, ns.
+        Interval in ns; events outside it are left out.
 
     Yields
     ------
@@ -66,7 +66,7 @@ def blkparse_lines(lines, source, begin=0, end=2**64):
     for number, (time, device, sector, count, kind, process, command) in enumerate(events, 1):
         seconds, rest = divmod(time - events[0][0], 1_000_000_000)
         name = f"{device >> MINOR_BITS},{device & (1 << MINOR_BITS) - 1}"
-        place = f"{sector} + {count} " if count else ""  # a flush has no place
+        place = f"{sector} + {count} " if count else ""  # a flush has no sector
         yield f"{name:<7}  0 {number:8} {seconds:5}.{rest:09} {process:5}  Q {kind:>3} {place}[{command}]"
 
 

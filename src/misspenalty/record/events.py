@@ -146,7 +146,7 @@ def parse(lines: Iterable[str], relations: Mapping[str, str], source: str) -> Ev
 
 
 def cut(events: Events, start: int, reads: int) -> Events:
-    """Cut the window that opens at the first event at or after `start` nanoseconds and closes with its `reads`-th read.
+    """Cut out the window that begins with the first event at or after `start` ns and ends with its `reads`-th read.
 
     Raises
     ------

@@ -184,7 +184,7 @@ class Gate:
 
 
 class _Running:
-    """The gate's command, polled like a process."""
+    """The command that the gate is running, which is polled like a process."""
 
     def __init__(self, gate):
         self.gate, self.answer = gate, None

@@ -1,9 +1,9 @@
 """Record the data-file reads and writes of a running PostgreSQL server, as a cache below the database would see them.
 
 Every read that misses the server's buffers and every write of a block of one database is recorded, in the trace format
-`capture`: Parquet with time, relation (table or index), block and direction. The write-ahead log is left out. What the
-probe would not see is refused: servers that read several blocks in one call, and databases with relations outside their
-folder.
+`capture`: Parquet with time, relation (table or index), block and direction. The write-ahead log is left out. Servers
+that read several blocks in one call and databases with relations outside their folder are refused, because the probe
+would miss some of their reads and writes.
 """
 
 import shutil
@@ -48,7 +48,7 @@ def ask(query, database, user=None):
     Raises
     ------
     CaptureError
-        There is no psql or no such user, or the server refuses or does not answer in time.
+        psql or the user does not exist, or the server refuses the query or does not answer in time.
     """
     if shutil.which("psql") is None:
         raise CaptureError("psql is missing: apt-get install postgresql-client")
@@ -101,7 +101,7 @@ def folder_of(database, user=None):
 
 
 def relation_names(relations):
-    """Return names of relations by file node: with the schema, where several schemas have a relation of that name.
+    """Return names of relations by file node, qualified by the schema if several schemas have a relation of that name.
 
     Examples
     --------
@@ -162,7 +162,8 @@ def record(database, output, *, seconds=None, user=None, ring_pages=16384, told=
     events = events.take((events.nanoseconds >= begin) & (events.nanoseconds <= when))
     if not len(events):
         raise CaptureError(
-            f"database {database} read and wrote no blocks during the recording: it was idle, or all was in its buffers"
+            f"database {database} read and wrote no blocks during the recording: it was idle, or its"
+            " buffers held all data"
         )
     with atomic_path(output) as partial:
         write_parquet(events, partial)

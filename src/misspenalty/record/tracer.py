@@ -15,7 +15,7 @@ from misspenalty.errors import MissPenaltyError
 PROBES = Path(__file__).parent / "probes"
 TRACEFS = ("/sys/kernel/tracing", "/sys/kernel/debug/tracing")
 ATTACH_SECONDS = 5
-DRAIN_SECONDS = 3  # wait for the buffers to drain when a recording ends
+DRAIN_SECONDS = 3  # time for the buffers to drain when a recording ends
 STARTED = ("Attaching", "Attached")  # first word of the line that bpftrace, older or newer, writes when it starts
 PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of prctl
 SINCE = {"filemap/mm_filemap_fault": "6.12"}  # trace point that older kernels lack -> the first Linux that has it
@@ -135,7 +135,7 @@ def stop(tracer, log, seconds=120):
 
 
 def stopped(log):
-    """Return the error for the case that bpftrace stopped by itself, with the end of its messages."""
+    """Return the error to raise if bpftrace stopped by itself, with the end of its messages."""
     return CaptureError(f"bpftrace stopped by itself: {Path(log).read_text(errors='replace').strip()[-800:]}")
 
 

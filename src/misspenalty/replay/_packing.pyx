@@ -6,7 +6,7 @@ from misspenalty._kernel cimport SLICE, Kernel, check_signals, zeros
 
 
 cdef class Packing(Kernel):
-    """A tree over `slots` slots of time; a node has the maximum number of bytes in use in any slot of its range."""
+    """A tree over `slots` slots of time; a node holds the maximum number of bytes in use in any slot of its range."""
 
     cdef int64_t[::1] most          # by node: maximum bytes in any of its slots, without those added to its ancestors
     cdef int64_t[::1] added         # by node: bytes added to all of its slots

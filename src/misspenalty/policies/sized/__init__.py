@@ -30,8 +30,8 @@ class SizedPolicy:
     Attributes
     ----------
     name : str
-        Name of the policy for blocks. If every object has one byte, this policy equals it, apart from `fixed` and from
-        W-TinyLFU without objects in probation (see `admission`).
+        Name of the policy for blocks. If every object has one byte, this policy behaves like that one, except for
+        `fixed` and for W-TinyLFU without objects in probation (see `admission`).
     kernel, reference : type
         ``reference(room, changes, **parameters)`` is the slow, readable definition of ``kernel``. A user's own class,
         ``reference(room, **parameters)``, has no kernel.
@@ -141,24 +141,24 @@ def find_sized(policy: Any) -> SizedPolicy:
     if known is not None and size_argument(known.reference):
         if known.offline:
             raise ParameterError(
-                f"policy {name} looks into the future, which no class for objects of different sizes is told:"
-                " leave out its argument future"
+                f"policy {name} looks into the future, which is not supported for objects of different sizes:"
+                " remove the argument future from its constructor"
             )
         return SizedPolicy(known.name, None, known.reference, own=known)
     hint = "give the class a method access(block, size), or " if known is not None and known.kernel is None else "or "
     raise ParameterError(
-        f"policy {name!r} is not defined for objects of different sizes{meant}; policies that"
-        f" are: {', '.join(SIZED)} (and opt, as bounds of hit ratios only); {hint}give the cache a size in objects,"
-        " such as 1000"
+        f"policy {name!r} is not defined for objects of different sizes{meant}; the policies"
+        f" defined for them are {', '.join(SIZED)} (and opt, as bounds of hit ratios only); {hint}give the cache a size"
+        " in objects, such as 1000"
     )
 
 
 def check_changes(policies: Iterable[Any], size_changes: str) -> None:
-    """Raise a `ParameterError` if a rule for sizes that change is chosen, and applies to none of the policies."""
+    """Raise a `ParameterError` if a rule for changing sizes is chosen but applies to none of the policies."""
     check_choice("size_changes", size_changes, SIZE_CHANGES)
     names = [each.name if each.kernel is None else None for each in policies]
     if size_changes != "replace" and names and None not in names:
         raise ParameterError(
-            f"size_changes is {size_changes!r}, which does not apply to {', '.join(map(str, names))}: a class is told"
-            " each size and decides itself; leave out size_changes"
+            f"size_changes is {size_changes!r}, which does not apply to {', '.join(map(str, names))}: your own"
+            " class receives each size and decides for itself; leave out size_changes"
         )

@@ -41,7 +41,7 @@ cdef class Clock(SizedCache):
 
     cdef void evict(self) noexcept nogil:
         cdef block_t victim = self.oldest(1)
-        while self.nodes[victim].uses:              # a second chance
+        while self.nodes[victim].uses:              # give the victim another chance
             self.nodes[victim].uses -= 1
             self.move(1, victim)
             victim = self.oldest(1)
@@ -49,7 +49,7 @@ cdef class Clock(SizedCache):
 
 
 cdef class Sieve(Clock):
-    cdef block_t hand                   # object where the search begins; the list's head = at the oldest
+    cdef block_t hand                   # object at which the search begins; the list's head = the oldest object
 
     def __cinit__(self, Py_ssize_t capacity, Py_ssize_t blocks, *args, **parameters):
         self.hand = <block_t>(blocks + 1)
@@ -108,7 +108,7 @@ cdef class S3FIFO(SizedCache):
     def __cinit__(
         self, Py_ssize_t capacity, Py_ssize_t blocks, *args, small=0.1, ghost=0.9, threshold=2, fill_main=1, **parameters
     ):
-        self.share = min(max(int(self.room * small), 1), self.room)     # a float may round a large room up
+        self.share = min(max(int(self.room * small), 1), self.room)     # conversion to float may round a large room up
         self.ghosts_room = min(int(self.room * ghost), 1 << 62)
         self.threshold, self.filling = threshold, fill_main
 

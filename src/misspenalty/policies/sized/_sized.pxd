@@ -13,7 +13,7 @@ cdef enum:
     ABSENT = 0                      # list of an object about which nothing is known
     GHOSTS = 18                     # first list of names
     LISTS = 20
-    KEEP, REPLACE, NEW              # what happens if a cached object is requested with another size
+    KEEP, REPLACE, NEW              # what happens if a cached object is requested with a different size
 
 
 cdef struct node_t:
@@ -32,17 +32,17 @@ cdef class SizedCache(Policy):
     cdef node_t* nodes                  # one per object, then the heads of the lists
     cdef int64_t[LISTS] bytes           # bytes of the objects in each list
     cdef int changes                    # KEEP, REPLACE or NEW
-    cdef const int64_t* sizes           # bytes requested by each reference of this call; NULL = `asked` stays
+    cdef const int64_t* sizes           # bytes requested by each reference of this call; NULL = as in `asked`
     cdef const block_t* first           # where the references of this call begin
 
     # Policies override these. `load` makes room and puts an object of at most `largest` bytes into a list. `evict`
-    # removes at least one object, or moves some closer to eviction. `settle` evicts until all limits are kept.
-    cdef void see(self, block_t block) noexcept nogil           # every reference, before anything else
-    cdef void touch(self, block_t block) noexcept nogil         # a hit
+    # removes at least one object, or moves some closer to eviction. `settle` evicts until no limit is exceeded.
+    cdef void see(self, block_t block) noexcept nogil           # called first for every reference
+    cdef void touch(self, block_t block) noexcept nogil         # called for a hit
     cdef void load(self, block_t block) noexcept nogil
     cdef void evict(self) noexcept nogil
     cdef void settle(self) noexcept nogil
-    cdef void leave(self, block_t block, int ghosts) noexcept nogil   # out of the cache, into `ghosts` or ABSENT
+    cdef void leave(self, block_t block, int ghosts) noexcept nogil   # removes it; `ghosts` may be ABSENT
 
     cdef inline block_t oldest(self, int where) noexcept nogil:
         """Return the least recently added object of a list, or a number of at least `blocks` if the list is empty."""

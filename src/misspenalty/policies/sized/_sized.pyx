@@ -20,8 +20,8 @@ cdef class SizedCache(Policy):
     sizes : int64, shape (blocks,), optional
         Bytes of each object; by default one byte.
     changes : {"keep", "replace", "new"}
-        What happens if a cached object is requested with another size: it keeps its old size, takes the new one, or is
-        evicted and missed.
+        What happens if a cached object is requested with a different size: it keeps the old size, takes the new one, or
+        is evicted and missed.
     """
 
     def __cinit__(self, Py_ssize_t capacity, Py_ssize_t blocks, room=None, const int64_t[::1] sizes=None, changes="replace", **parameters):

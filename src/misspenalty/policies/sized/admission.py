@@ -1,6 +1,6 @@
 """W-TinyLFU for objects of different sizes: a candidate must have been used more often than all its victims together.
 
-The window has a share of the bytes, the main region the rest; each is kept within its limit on its own. An object that
+The window has a share of the bytes, the main region the rest; each is kept within its own limit. An object that
 overflows the window is the candidate. If the main region has too little room left for it, its victims are the objects
 that would be evicted for it, the oldest of the probation segment first, then the oldest protected ones. The candidate
 is admitted if its count is above the sum of the victims' counts; otherwise it is evicted, and the victims stay.

@@ -4,14 +4,15 @@
 the number of bytes requested. The constructor takes the size of the cache in bytes and, by name, the policy's
 parameters; a second argument called ``future`` is refused.
 
-The class decides itself what happens to an object that is larger than the cache or changes its size, because it is told
-every size; the rule ``size_changes`` does not apply to it. Hits are checked: an object must have been in the cache from
-a reference until a hit that follows, and all objects for which this is so must fit. In this check, an object has the
-smallest size with which it has been requested so far.
+The class itself decides what happens to an object that is larger than the cache or changes its size, because it
+receives every size; the rule ``size_changes`` does not apply to it. Hits are checked: an object must have been in the
+cache from the reference before a hit until the hit, and the objects that must have been there at the same time must
+fit. In this check, an object has the smallest size with which it has been requested so far.
 
 Evictions are the policy's ``evictions``; without this attribute, they are unknown. Refused requests are the policy's
 ``refused`` or, without it, the misses of objects larger than the cache. For response times and ``writes="refresh"``,
-the class needs ``__contains__(block)``, and ``access`` must then hit whatever is contained, with any size.
+the class needs ``__contains__(block)``, and ``access`` must then report a hit for every contained object, whatever size
+is requested.
 """
 
 from array import array
@@ -23,11 +24,11 @@ from misspenalty.policies.python_policy import Adapter
 
 
 class ByteClaims:
-    """Check whether a cache of `room` bytes that loads only what is referenced can have the hits claimed.
+    """Check whether a cache of `room` bytes that loads only referenced objects can have the claimed hits.
 
     This is `misspenalty.policies._opt.Claims` with bytes in place of slots: a hit frees the bytes that its object took
-    until then, and a stay takes the bytes that were freed last before it began. If too few were free then, the objects
-    of all hits so far do not fit.
+    until then, and an object's stay in the cache takes the bytes that were freed last before the stay began. If too few
+    bytes were free then, the objects of all hits so far do not fit.
 
     Examples
     --------
@@ -93,12 +94,12 @@ class PythonBytes(Adapter):
 
     @property
     def evictions(self) -> int | None:
-        """Objects evicted so far; None if the policy does not count them."""
+        """Number of objects evicted so far; None if the policy does not count them."""
         return self._count("evictions", 0) if hasattr(self.policy, "evictions") else None
 
     @property
     def refused(self) -> int:
-        """Requests of objects that are too large for the cache."""
+        """Number of requests for objects that are too large for the cache."""
         return self._count("refused", self.too_large)
 
     def replay_sizes(

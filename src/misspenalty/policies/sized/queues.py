@@ -11,7 +11,8 @@ Deviations and decisions, beyond those of the policies for blocks:
 - ARC: a ghost hit moves the target by the object's bytes times the ratio of the ghost lists, as in OpenZFS (arc.c);
   the paper moves it by one block times that ratio. If T2 is empty, T1 provides the victim, whatever the target is. In
   libCacheSim the target moves by a few bytes per ghost hit, so that its misses differ.
-- SLRU: an object larger than the limit of a segment that it is promoted to returns to the lowest one, as its newest.
+- SLRU: an object larger than the limit of the segment to which it is promoted returns to the lowest segment, as its
+  newest object.
 """
 
 from misspenalty.policies.sized.reference import Queue, SizedReference, remember
@@ -53,7 +54,7 @@ class Clock(FIFO):
         self.uses[block] = 0
 
     def evict(self):
-        """Evict the oldest object without uses; those before it lose one use and become the newest."""
+        """Evict the oldest object with no uses left; older objects lose one use each and become the newest."""
         while self.uses[self.queue.oldest]:
             self.uses[self.queue.oldest] -= 1
             self.queue.move_to_end(self.queue.oldest)
@@ -63,10 +64,10 @@ class Clock(FIFO):
 class Sieve(Clock):
     """SIEVE: a hand that moves towards the newest object and leaves used objects in place."""
 
-    hand = None  # where the search begins; None: at the oldest
+    hand = None  # object at which the search begins; None: the oldest
 
     def evict(self):
-        """Evict the first unused object from the hand on; those that the hand passes count as unused from then on."""
+        """Evict the first unused object from the hand on, and mark the objects that the hand passes as unused."""
         order = list(self.queue)
         at = 0 if self.hand is None else order.index(self.hand)
         while self.uses[order[at]]:
@@ -76,7 +77,7 @@ class Sieve(Clock):
         self.leave(order[at])
 
     def leave(self, block):
-        """Remove an object; the hand moves on if it was there."""
+        """Remove an object; if the hand pointed at it, move the hand on."""
         if block == self.hand:
             order = list(self.queue)
             at = order.index(block) + 1
@@ -118,7 +119,7 @@ class S3FIFO(SizedReference):
 
     def __init__(self, room, changes="replace", small=0.1, ghost=0.9, threshold=2, fill_main=1):
         super().__init__(room, changes)
-        self.share = min(max(int(room * small), 1), room)  # a float may round a large room up
+        self.share = min(max(int(room * small), 1), room)  # conversion to float may round a large room up
         self.ghost_room = int(room * ghost)
         self.threshold, self.filling = threshold, bool(fill_main)
         self.small, self.main, self.ghosts = Queue(), Queue(), Queue()

@@ -4,8 +4,8 @@ LFU and LRU-K are the policies for blocks (`misspenalty.policies.lfu`, `misspena
 period; their histories hold the names of objects that together have up to `history` times the cache's bytes.
 
 GDSF, greedy dual size frequency: the rank of an object is the value of ``clock + uses / bytes`` at its last use, where
-``clock`` is the rank of the object that was evicted last. So small objects and often used ones stay, and objects that
-are no longer used fall behind in rank.
+``clock`` is the rank of the object that was evicted last. Small objects and frequently used objects therefore stay, and
+objects that are no longer used fall behind in rank.
 
 Paper: L. Cherkasova, "Improving WWW proxies performance with greedy-dual-size-frequency caching policy", HP
 Laboratories HPL-98-69 (R.1), 1998, with a cost of 1 for each miss, which favours the number of hits over the bytes hit.
@@ -32,7 +32,7 @@ class Ranked(SizedReference):
         super().__init__(room, changes)
         self.history_room = int(history * room)
         self.history = Queue()  # evicted objects, oldest eviction first
-        self.facts = {}  # count, or times, of the uses of objects in the cache and in the history
+        self.facts = {}  # number or times of the uses of each object in the cache or the history
         self.rank, self.last, self.now = {}, {}, 0
 
     def see(self, block):

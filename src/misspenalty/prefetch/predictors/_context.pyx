@@ -38,11 +38,11 @@ cdef struct context_t:
 
 
 cdef class ContextModel(Predictor):
-    """Kernel of all context models: a `partition` of 0 is unlimited; only EPCM is `one_node` and `chained`."""
+    """Kernel of all context models; a `partition` of 0 means no limit, and only EPCM sets `one_node` and `chained`."""
 
     cdef partition_t* partitions    # partition of each file
     cdef context_t* contexts        # live contexts, the longest first
-    cdef Py_ssize_t live            # live contexts
+    cdef Py_ssize_t live            # number of live contexts
     cdef node_t* halved             # buffer for the partition that is being halved
     cdef int32_t* moved             # by node: where halving puts it; NOTHING = it is dropped
     cdef int32_t kept               # nodes in `halved`
@@ -50,14 +50,14 @@ cdef class ContextModel(Predictor):
     cdef bint limited               # whether a full partition is halved
     cdef uint32_t order             # depth of the deepest nodes
     cdef double threshold           # smallest likelihood at which a file is predicted
-    cdef bint one_node              # a walk ends where it makes a node (EPCM)
-    cdef bint chained               # prediction follows likely children (EPCM)
-    cdef bint corrected             # along the chain a node's own creation is subtracted from its count
-    cdef bint product               # likelihoods multiply along the chain
-    cdef bint longest               # only the longest context that can predict anything predicts
+    cdef bint one_node              # whether a walk ends where it makes a node (EPCM)
+    cdef bint chained               # whether prediction continues from likely children (EPCM)
+    cdef bint corrected             # whether a node's own creation is subtracted from its count along the chain
+    cdef bint product               # whether likelihoods are multiplied along the chain
+    cdef bint longest               # whether only the longest context that can predict anything predicts
     cdef readonly int64_t nodes_live    # nodes in the trie
     cdef readonly int64_t halvings  # number of halvings of partitions
-    cdef readonly int64_t ignored   # nodes not made: there was no room, or a halving removed the parent
+    cdef readonly int64_t ignored   # nodes not made, for lack of room or because a halving removed the parent
 
     def __cinit__(self, files, order, threshold, most=None, partition=0, one_node=False, chained=False, corrected=1,
                   product=0, longest=0):
@@ -272,7 +272,7 @@ cdef class ContextModel(Predictor):
         return predicts
 
     cdef inline bint put(self, file_t file) noexcept nogil:
-        """Predict a file that is not predicted yet, like `emit` but inlined; return whether the list is then full."""
+        """Predict a file that is not yet predicted (an inlined form of `emit`); return whether the list is then full."""
         if self.number == self.most:
             return True
         self.stamps[file] = self.stamp

@@ -1,4 +1,4 @@
-"""Measure how often predictors are right about the next file."""
+"""Measure how often predictors predict the next file correctly."""
 
 from typing import Any, NamedTuple
 
@@ -16,7 +16,7 @@ class Accuracy(NamedTuple):
     Attributes
     ----------
     events : int
-        Events that were judged: all except the first.
+        Events that were checked against the predictions: all except the first.
     predicted : int
         Events before which at least one file was predicted.
     first : int
@@ -43,7 +43,7 @@ def measure_accuracy(ids: ArrayLike, predictor: str | type, **parameters: Any) -
     Parameters
     ----------
     ids : array-like of int, shape (n,)
-        Files in the order of their events, as dense ids; blocks of any trace will do.
+        Files in the order of their events, as dense ids; the block ids of any trace are accepted, too.
     predictor : str or type
         A name (see `known_predictors`), or a class with ``access(file)``.
     **parameters

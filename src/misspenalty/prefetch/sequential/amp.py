@@ -33,7 +33,7 @@ of CMimircache, give):
 - Only the port: what a missed page keeps; at least g + 1 pages in a set; the bounds to which p and g fall; the use of
   the last page of the following set; where nothing is kept, the set has the size of the read; an old page has no
   trigger; the first read does not move the page.
-- Neither; we decided these on 2026-11-24, before any result was known:
+- Neither; these are our decisions of 2026-11-24, made before any result was known:
 
   - the unit is the track, as for SARC's prefetcher: the threshold 4 is four tracks, and `most` is 32 tracks of 32 KB,
     the 1 MB of the 256 pages in Figure 6 (the text sets one maximum for all adaptive algorithms; its number is lost);

@@ -125,9 +125,7 @@ def plan(trace, policies, sizes, by_bytes, device):
     if not policies:
         raise ParameterError("no policy is chosen")
     if by_bytes and (odd := [policy for policy in policies if policy not in SIZED]):
-        raise ParameterError(
-            f"{', '.join(odd)}: not defined for objects of different sizes; policies that are: {', '.join(SIZED)}"
-        )
+        raise ParameterError(f"{', '.join(odd)}: not defined for objects of different sizes; use {', '.join(SIZED)}")
     found = cache_sizes(opened, sizes.split(","), "bytes" if by_bytes else "objects").sizes
     if device and len(opened) > MOST_TIMED:
         raise ParameterError(
