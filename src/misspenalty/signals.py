@@ -24,11 +24,11 @@ _since: float | None = None  # time at which a signal last raised an exception; 
 
 
 class Stopped(SystemExit):
-    """Exception for any signal except Ctrl-C's; its exit status is 128 plus the signal's number, as in a shell."""
+    """Exception for any signal other than Ctrl-C; its exit status is 128 plus the signal's number, as in a shell."""
 
 
 def is_command() -> bool:
-    """Tell whether this process is the command, run as ``misspenalty`` or ``python -m misspenalty``.
+    """Return whether this process is the command, run as ``misspenalty`` or ``python -m misspenalty``.
 
     Examples
     --------

@@ -371,7 +371,7 @@ def test_the_threshold_is_given_once():
     assert misses == [3, 5]
     assert simulate(trace, "sarc", 20, prefetch="sequential", threshold=5).misses == 5
     simulate(trace, "s3fifo", 20, prefetch={"threshold": 3}, threshold=1)  # the latter is S3-FIFO's own
-    with pytest.raises(ParameterError, match="sarc: threshold is 5, that of prefetch 3; expected only one of them"):
+    with pytest.raises(ParameterError, match="sarc: threshold is 5, but prefetch has 3; expected only one of them"):
         simulate(trace, "sarc", 20, prefetch={"threshold": 3}, threshold=5)
 
 

@@ -90,7 +90,7 @@ def test_warm_up(text, references):
 
 @pytest.mark.parametrize(("text", "given"), [("5", ""), (5, ""), ("100%", r" \(100%\)"), ("10m", r" \(10m\)")])
 def test_a_warm_up_that_leaves_nothing_is_refused(text, given):
-    with pytest.raises(ParameterError, match=f"a warm-up of 5 references{given} leaves none of the 5 of .* counted"):
+    with pytest.raises(ParameterError, match=f"a warm-up of 5 references{given} leaves none of the 5 references of .*"):
         warm_up(TRACE, text)
 
 

@@ -469,7 +469,7 @@ def forge(folder, ids=None, **keys):
 @pytest.mark.parametrize(
     "damage, message",
     [
-        (lambda folder: (folder / "ids").write_bytes(b"abc"), "column ids is missing or not 3 long"),
+        (lambda folder: (folder / "ids").write_bytes(b"abc"), "column ids is missing or does not have 3 entries"),
         (lambda folder: (folder / "address").unlink(), "column address is missing"),
         (
             lambda folder: np.array([0, 2, 0], np.uint32).tofile(folder / "ids"),

@@ -217,7 +217,7 @@ def penalty(
     rows = in_threads(jobs, lambda references: None, check_threads(threads))
     if not given.in_bytes:
         warn_if_better_than_opt(rows)
-    from misspenalty.replay.tables import drawn  # imports pandas
+    from misspenalty.replay.tables import drawn  # this import loads pandas
 
     return drawn(pd.DataFrame(rows), "response_time", trace)
 

@@ -1,11 +1,11 @@
 """SARC: one cache split between sequential and random tracks so that both lists have equal marginal utility.
 
 SEQ holds sequential tracks and RANDOM all others, each in LRU order. With s sequential misses since the last hit in the
-bottom deltaL pages of RANDOM, one more page of SEQ saves 2 * s / |SEQ| misses and one more of RANDOM 1 / deltaL. A hit
-in RANDOM's bottom sets the pace `adapt` to the ratio of the two minus 1, limited to the range from -1 to 1, and begins
-a new interval; a hit in SEQ's bottom while the ratio is above `large_ratio` sets `adapt` to 1. Each eviction moves the
-desired size of SEQ by half of `adapt`. The LRU track of SEQ is evicted if SEQ is larger than desired, otherwise that of
-RANDOM; while one of the lists is below deltaL, the older of the two LRU tracks is evicted.
+bottom deltaL pages of RANDOM, one more page of SEQ saves 2 * s / |SEQ| misses, and one more page of RANDOM saves 1 /
+deltaL. A hit in the bottom of RANDOM sets the pace `adapt` to the ratio of the two minus 1, limited to the range from
+-1 to 1, and begins a new interval; a hit in the bottom of SEQ while the ratio is above `large_ratio` sets `adapt` to 1.
+Each eviction moves the desired size of SEQ by half of `adapt`. The LRU track of SEQ is evicted if SEQ is larger than
+desired, otherwise that of RANDOM; while one of the lists is below deltaL, the older of the two LRU tracks is evicted.
 
 Paper: B. S. Gill, D. S. Modha, "SARC: sequential prefetching in adaptive replacement cache", USENIX 2005, sections
 III-B to III-D. Authors' code: none published.
@@ -16,7 +16,7 @@ common; lists below deltaL and the initial desired size are handled as in pymesh
 deltaL (here 5 % of the cache) nor for large_ratio (here 20), nor does it state whether writes set `adapt`. The desired
 size stays between 0 and the cache size; at 0 it starts again from the size of SEQ. As sizes are counted in pages, the
 eviction of a track moves the desired size by half of `adapt` for each of the track's pages. Frames are freed when they
-are needed, not in advance. Alone, without the prefetcher (`misspenalty.prefetch.sequential.prefetcher`), blocks are
+are needed, not in advance. Without the prefetcher (`misspenalty.prefetch.sequential.prefetcher`), blocks are
 tracks of one page and nothing is prefetched: SEQ then holds the blocks of a run from its `threshold`-th block on.
 """
 

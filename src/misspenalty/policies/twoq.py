@@ -1,12 +1,13 @@
 """2Q: blocks used once pass through a short FIFO; those requested again after they left it enter the main LRU queue.
 
 Full version: a new block enters A1in, a FIFO, and hits there change nothing (references close together count as one).
-When A1in holds more than Kin blocks, its oldest is the victim, whose name goes to A1out, a FIFO of Kout names;
-otherwise the victim is the least recently used of Am and is forgotten. A block found in A1out enters Am.
+When A1in holds more than Kin blocks, its oldest block is the victim, and the name of that block goes to A1out, a FIFO
+of Kout names; otherwise the victim is the least recently used block of Am, and its name is not kept. A block found in
+A1out enters Am.
 
 Simplified version (`simplified=1`): a new block enters A1, a FIFO, and a hit there moves it to Am. When A1 holds more
-blocks than a threshold, its oldest is the victim, otherwise the least recently used of Am; no victim is remembered.
-`kin` is then the threshold, and a `kout` other than the default or 0 is refused.
+blocks than a threshold, its oldest block is the victim, otherwise the least recently used block of Am; no victim is
+remembered. `kin` is then the threshold, and a `kout` other than the default or 0 is refused.
 
 Paper: T. Johnson, D. Shasha, "2Q: a low overhead high performance buffer management replacement algorithm", VLDB
 1994, section 3, "Simplified 2Q" and "2Q full version"; the authors advise Kin = 25 % of the slots and Kout = names for

@@ -179,7 +179,8 @@ def extensions(events: Events, blocks_at_start: Mapping[str, int]) -> np.ndarray
         if len(rows) == 0:
             continue
         blocks = events.block[rows].astype(np.int64)
-        # Size of the relation before each write: at the start or, if larger, one more than the largest block written.
+        # Before each write, a relation has its size at the start or, if larger, the largest block written so far plus
+        # one.
         size = np.maximum.accumulate(np.concatenate(([blocks_at_start.get(name, 0)], blocks[:-1] + 1)))
         marks[rows] = blocks >= size
     return marks

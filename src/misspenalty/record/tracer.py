@@ -38,7 +38,7 @@ def check(*events):
         Trace points that the probe needs, such as ``syscalls/sys_enter_pread64``.
     """
     if os.geteuid() != 0:
-        raise CaptureError("recording needs root, as bpftrace does: run it with sudo")
+        raise CaptureError("recording requires root privileges, as bpftrace does: run it with sudo")
     if shutil.which("bpftrace") is None:
         raise CaptureError("bpftrace is missing: apt-get install bpftrace, or dnf install bpftrace")
     roots = [Path(root) for root in TRACEFS if Path(root, "events").is_dir()]
@@ -46,8 +46,8 @@ def check(*events):
         raise CaptureError("the kernel's trace points are not available: mount -t tracefs none /sys/kernel/tracing")
     for event in events:
         if not any((root / "events" / event).is_dir() for root in roots):
-            since = f", Linux {SINCE[event]} or newer" if event in SINCE else ""
-            raise CaptureError(f"this kernel has no trace point {event}: record on a newer one{since}")
+            since = f" (Linux {SINCE[event]} or newer)" if event in SINCE else ""
+            raise CaptureError(f"this kernel has no trace point {event}: record on a newer kernel{since}")
 
 
 def now():

@@ -18,9 +18,10 @@ def pass_down(const block_t[::1] ids, const uint8_t[::1] write, Py_ssize_t capac
     write : uint8, shape (n,)
         Whether the reference is a write.
     capacity, blocks : int
-        Blocks that the cache holds, at least 1, and number of distinct blocks.
+        Capacity of the cache in blocks, at least 1, and number of distinct blocks.
     below, kind, cause : uint32, uint8, uint32, shape (2 * n,)
-        Filled in for each request to the level below: its block, whether it is a write, the reference that caused it.
+        Filled in for each request to the level below: its block, whether it is a write, and the reference that caused
+        it.
 
     Returns
     -------

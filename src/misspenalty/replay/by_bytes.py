@@ -1,8 +1,8 @@
 """Replay traces of objects of different sizes through caches of bytes: hit ratio and byte hit ratio.
 
-`misspenalty.policies.sized` has the policies and the rules: what is evicted for an object that does not fit, and what
-happens to one that is larger than the whole cache (``refused``) or changes its size. ``opt`` gives two rows, a lower
-and an upper bound on what the best cache can reach; see `misspenalty.replay.byte_bounds`.
+`misspenalty.policies.sized` defines the policies and the rules: what is evicted for an object that does not fit, and
+what happens to one that is larger than the whole cache (``refused``) or changes its size. ``opt`` gives two rows, a
+lower and an upper bound on what the best cache can reach; see `misspenalty.replay.byte_bounds`.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def byte_hit_ratio_curve(
         What happens if an object in the cache is requested with another size. With ``"replace"``, the request hits, and
         the new size replaces the old one; if the new size is too large for the cache, the request misses. With
         ``"keep"``, the request hits, and the object keeps the size with which it was loaded. With ``"new"``, the
-        request misses, because the cached object is outdated. A class of your own is told each size and decides itself.
+        request misses, because the cached object is outdated. Your own class receives each size and decides for itself.
     writes : {"count", "ignore", "refresh", "only"}
         As in `simulate`.
     warm_up : int
@@ -94,7 +94,7 @@ def byte_hit_ratio_curve(
     rows = replay_bytes(
         opened, listed(policy), sizes, lambda references: None, size_changes, writes, warm_up, workers, parameters
     )
-    from misspenalty.replay.tables import drawn  # imports pandas
+    from misspenalty.replay.tables import drawn  # this import loads pandas
 
     return drawn(as_table(rows), "hit_ratio", opened)
 
@@ -168,7 +168,7 @@ def replay_bytes(
         elif hits is None:
             jobs.append(functools.partial(_bounds, trace, sizes, size_changes, writes, warm_up))
         else:
-            raise ParameterError("opt is only bounded for objects of different sizes; leave out hits")
+            raise ParameterError("for objects of different sizes, opt gives only bounds on the hits; leave out hits")
     if not jobs:
         raise ParameterError("no policy or cache size given")
     return [row for rows in in_threads(jobs, advance, threads) for row in rows]

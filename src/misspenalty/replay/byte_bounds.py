@@ -1,4 +1,4 @@
-"""Bound the hits and bytes that the best cache of a given number of bytes, which knows the future, can serve.
+"""Bound the hits and hit bytes of the best cache of a given size in bytes, if all future requests are known.
 
 With objects of different sizes the best decisions cannot be found in reasonable time, but their hits can be bounded.
 Between two successive references to an object (an *interval*), a cache either keeps the object, which occupies its
@@ -39,12 +39,12 @@ class Intervals:
     sizes : int64, shape (n,)
         Bytes that each reference requests.
     counted : bool, shape (n,), or None
-        Which references count; None: all do.
+        Which references count; None if all do.
     changes : {"keep", "replace", "new"}
         See `misspenalty.policies.sized.reference`.
     held : int64, shape (3, n), optional
-        Smallest, largest and last size, in bytes, that an object kept from each reference on has until its next one, if
-        writes that only refresh change it in between.
+        Smallest, largest and last size, in bytes, of an object that is kept from each reference to its next one, if
+        writes that only refresh change the size in between.
     """
 
     def __init__(

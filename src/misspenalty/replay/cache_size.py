@@ -1,7 +1,7 @@
 """Parse cache sizes as users give them: blocks, bytes with a unit, shares of the footprint.
 
 By default, every size for a trace of blocks is converted to blocks. For a trace of objects of different sizes, bytes
-and shares of the footprint are converted to bytes, and a plain number is a number of objects, whatever their bytes.
+and shares of the footprint are converted to bytes, and a plain number is a number of objects, whatever their sizes.
 """
 
 import numbers

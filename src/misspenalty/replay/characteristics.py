@@ -89,7 +89,7 @@ def _windows(trace: Trace, windows: int) -> tuple[np.ndarray, float | None]:
     if trace.time is None or not span:
         return np.arange(n) * min(windows, n) // n, None
     first = [-(-number * span // windows) for number in range(1, windows)]  # ns, rounded up
-    since = (trace.time - begin).view(np.uint64)  # a difference of times may need 64 bits
+    since = (trace.time - begin).view(np.uint64)  # a difference of times may need all 64 bits
     return np.searchsorted(np.array(first, np.uint64), since, side="right"), span / windows / 1e9
 
 

@@ -81,7 +81,7 @@ class Miniatures:
         requests = self.requests
 
         def run(piece: Piece, rate: float | None = None) -> Result | None:
-            """Replay a piece with a cache scaled by its rate, or by `rate`; return None if it is all warm-up."""
+            """Replay a piece with a cache scaled by its rate, or by `rate`; return None if all of it is warm-up."""
             if not len(piece.trace) > piece.warm_up:
                 return None
             blocks, own = int(scaled(size, rate or piece.rate)), definition.in_sample(parameters, piece.rate)

@@ -1,9 +1,10 @@
 """Replay prompts through prefix caches: a block is a hit only if all blocks before it in its prompt are cached, too.
 
 A request is served from the contiguous prefix of its prompt that the cache holds when it arrives; everything from the
-first missing block on has to be computed again, even if later blocks are in the cache. Then all blocks of the prompt
-are used, by default the last one first. An LRU cache thus evicts a chain's tail before its head, as serving systems do.
-Hits are counted before a prompt's own blocks are used, so a block never hits because the same prompt loaded it.
+first missing block on has to be computed again, even if later blocks are in the cache. After that, all blocks of the
+prompt are referenced, by default from the last to the first. An LRU cache thus evicts a chain's tail before its head,
+as serving systems do. Hits are counted before a prompt's own blocks are referenced, so a block never hits because the
+same prompt loaded it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Define a cache of prompts that keeps trees and knows the future: it evicts the leaf that is needed last.
+"""Define a cache of prompts that keeps trees and, given all future prompts, evicts the leaf that is needed last.
 
 A block is in the cache only together with all blocks before it in its prompt, so only a leaf can be evicted. The cache
 evicts the leaf whose next prompt is furthest away. A full cache loads a block only if a leaf outside the block's own
@@ -13,7 +13,7 @@ import numpy as np
 
 
 class OptimalTree:
-    """A cache of trees of blocks that knows the prompts to come.
+    """A cache of trees of blocks, which is given all future prompts.
 
     Parameters
     ----------
@@ -81,14 +81,14 @@ class OptimalTree:
             heapq.heappush(self.leaves, (-self.needed[block], -block))
 
     def _evicted(self, needed: int, own: set[int]) -> bool:
-        """Evict the leaf outside `own` that is needed last, if that is after `needed`; tell whether one was evicted."""
+        """Evict the leaf outside `own` that is needed last, if that is after `needed`; return whether there was one."""
         kept = []
         found = False
         while self.leaves and not found:
             key, leaf = self.leaves[0]
             block = -leaf
             if not self.present[block] or self.children[block] or self.needed[block] != -key:
-                heapq.heappop(self.leaves)  # out of date
+                heapq.heappop(self.leaves)  # this entry is out of date
             elif block in own:
                 kept.append(heapq.heappop(self.leaves))
             elif -key <= needed:

@@ -1,4 +1,4 @@
-"""Hold the result of one replay, and warn of results better than OPT's."""
+"""Hold the result of one replay, and warn about results that are better than OPT's."""
 
 import warnings
 from collections.abc import Iterable, Mapping
@@ -29,7 +29,7 @@ class Shown:
 
     @property
     def hit_ratio(self) -> float:
-        """Hits over requests, a fraction; NaN if nothing was counted."""
+        """Ratio of hits to requests, a fraction; NaN if no requests were counted."""
         return self.hits / self.requests if self.requests else float("nan")
 
     def row(self) -> dict[str, Any]:
@@ -75,7 +75,7 @@ class Result(Shown):
 
 
 def warn_if_better_than_opt(rows: Iterable[Mapping[Any, Any]]) -> None:
-    """Warn of policies with more hits than ``opt`` or ``opt_bypass`` in the same cache, and say how that is possible.
+    """Warn about policies with more hits than ``opt`` or ``opt_bypass`` in the same cache, and explain how this can be.
 
     Parameters
     ----------
@@ -144,5 +144,5 @@ class ByteResult(Shown):
 
     @property
     def byte_hit_ratio(self) -> float:
-        """Bytes of hits over bytes of requests, a fraction; NaN if no bytes were requested."""
+        """Ratio of hit bytes to requested bytes, a fraction; NaN if no bytes were requested."""
         return self.hit_bytes / self.requested_bytes if self.requested_bytes else float("nan")

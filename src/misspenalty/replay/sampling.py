@@ -17,7 +17,7 @@ from misspenalty.traces.selection import NONE
 from misspenalty.traces.splitmix import GOLDEN, MASK, mix
 from misspenalty.traces.trace import Trace
 
-SLICE = 1 << 20  # references that are sampled at a time
+SLICE = 1 << 20  # number of references that are sampled at a time
 PARTS = 8  # number of parts of a sample, from whose spread the standard error is computed
 GROUP = 5  # number of low bits in which the addresses of a group differ; a group is sampled as a whole
 
@@ -62,7 +62,7 @@ def scaled(blocks: Any, rate: float) -> Any:
 
 
 def estimated(misses: Any, rate: float, requests: int) -> Any:
-    """Estimate the hit ratio of all requests from a sample's misses; the estimate is below 0 if there are too many.
+    """Estimate the hit ratio of all requests from a sample's misses; too many misses give an estimate below 0.
 
     If the sample has fewer or more references than its share, the difference is counted as hits (SHARDS-adj), because
     it comes from the few blocks with the most references; so only the sample's misses are needed.
@@ -131,7 +131,7 @@ class Choice:
 
     @property
     def own_rate(self) -> float:
-        """Share of the blocks that the sample actually contains, by chance a little more or less than `rate`."""
+        """Share of the blocks that the sample actually contains, which by chance differs slightly from `rate`."""
         return self.part_of.size / self.numbers.size
 
 

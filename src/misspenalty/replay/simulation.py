@@ -27,7 +27,7 @@ from misspenalty.traces.compiled import TraceLike, as_trace
 from misspenalty.traces.selection import MOST_REFERENCES, check, check_size, cold_misses, record, slices
 from misspenalty.traces.trace import Trace
 
-SLICE = 1 << 18  # references replayed at a time: this bounds memory; progress and interrupts are handled in between
+SLICE = 1 << 18  # references replayed at a time, to bound memory; progress and interrupts are handled in between
 ONE_PASS = 3  # for this many sizes or more, one pass with the stack is faster than separate caches
 
 Policy: TypeAlias = str | type
@@ -251,7 +251,7 @@ def hit_ratio_curve(
             threads=threads,
             parameters=parameters,
         )
-        from misspenalty.replay.tables import drawn  # imports pandas
+        from misspenalty.replay.tables import drawn  # this import loads pandas
 
         return drawn(as_table(rows), "hit_ratio", opened)
     sizes = None if given is None else given.sizes
@@ -298,7 +298,7 @@ def hit_ratio_curve(
     if any(definition.name in OPTIMA for definition in definitions):
         warn_if_better_than_opt(table.to_dict("records"))
     table = table[: len(table) - len(sizes)] if bound and sizes is not None else table
-    from misspenalty.replay.tables import drawn  # imports pandas
+    from misspenalty.replay.tables import drawn  # this import loads pandas
 
     return drawn(table if totals else table.drop(columns="total_evictions"), "hit_ratio", opened)
 
@@ -415,7 +415,7 @@ def _replay(
 def _bar(references: int, progress: bool, policy: str) -> AbstractContextManager[Any]:
     if not check_flag("progress", progress):
         return contextlib.nullcontext(_Silent)  # even a disabled progress bar would import multiprocessing
-    from tqdm import tqdm  # takes longer to import than this module
+    from tqdm import tqdm  # tqdm takes longer to import than this module
 
     bar: AbstractContextManager[Any] = tqdm(total=references, desc=policy, unit=" refs", unit_scale=True, disable=None)
     return bar

@@ -21,9 +21,9 @@ def requests_below(
     ids : uint32 array, shape (n,)
         Block of each reference.
     write : bool array, shape (n,), or None
-        Whether each reference is a write; None: all are reads.
+        Whether each reference is a write; None if all are reads.
     capacity : int
-        Blocks that the cache holds.
+        Capacity of the cache in blocks.
     blocks : int
         Number of distinct blocks.
 

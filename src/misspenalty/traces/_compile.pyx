@@ -14,7 +14,7 @@ from misspenalty._kernel cimport Kernel, check_ids, prefetch
 from misspenalty._memory cimport zeroed
 
 cdef enum:
-    AHEAD = 16                  # how many addresses ahead slots are prefetched
+    AHEAD = 16                  # distance at which slots are prefetched, addresses
     LEAST = 1 << 11             # number of addresses that the first tables have room for
     REACH = 4                   # low addresses, as a multiple of the number of addresses that the tables have room for
     MOST_BLOCKS = 0xFFFFFF00    # ids from this one on are reserved for list heads and marks

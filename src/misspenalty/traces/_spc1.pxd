@@ -1,4 +1,5 @@
-# The SPC-1-like workload as a stream of requests, one at a time. The functions are inlined where they are cimported.
+# Declare the SPC-1-like workload as a stream of requests, one at a time. The functions are inlined where they are
+# cimported.
 #
 # All streams of all business scaling units (BSUs) are Poisson processes, so their superposition is one as well: the
 # next request comes after an exponential gap, from a BSU drawn uniformly and a stream drawn in proportion to its
@@ -13,11 +14,11 @@ cdef extern from *:
     int leading_zeros "__builtin_clzll" (unsigned long long) noexcept nogil
 
 cdef enum:
-    STREAMS = 8                     # streams of a BSU
-    ASUS = 3                        # application storage units
-    TREES = 3                       # streams that walk a tree
-    PARTS = 1000                    # intensities are in thousandths
-    SIZES = 25                      # equally likely entries of the size mix
+    STREAMS = 8                     # number of streams of a BSU
+    ASUS = 3                        # number of application storage units
+    TREES = 3                       # number of streams that walk a tree
+    PARTS = 1000                    # parts of the total intensity: thousandths
+    SIZES = 25                      # number of equally likely entries of the size mix
     LEAF = 8                        # blocks per leaf
     RUN_ALIGN = 15                  # mask: runs begin and end at multiples of 64 KB
 

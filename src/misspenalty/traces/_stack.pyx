@@ -19,7 +19,7 @@ from libc.string cimport memset
 from misspenalty._kernel cimport SLICE, Kernel, check_ids, check_signals, prefetch
 
 cdef enum:
-    AHEAD = 16                  # how many references ahead positions are prefetched
+    AHEAD = 16                  # distance at which positions are prefetched, references
     SPARE = 4                   # positions per block
     SMALLEST = 4096             # minimum number of positions
     LEVELS = 6                  # maximum number of levels of the tree: 64 ** 6 words
@@ -98,7 +98,7 @@ cdef class StackDistances(Kernel):
         self.end += 1
 
     cdef void _open(self, uint64_t word) noexcept nogil:
-        """Set `older` of the nodes that begin with this word: the number of marks from their first sibling on."""
+        """Set `older` of the nodes that begin with this word to the number of marks from their first sibling on."""
         cdef uint64_t node
         cdef uint32_t before = 0            # marks before the node's first sibling
         cdef int level = self.levels - 1
@@ -166,7 +166,7 @@ cdef class StackDistances(Kernel):
 
 
 def tally(const uint32_t[::1] distances, const uint8_t[::1] counted, int64_t[::1] histogram, int64_t[::1] of_all):
-    """Count all distances in `of_all`; in `histogram`, those whose `counted` is not 0, or all if `counted` is empty."""
+    """Count all distances in `of_all`, and those with a nonzero `counted` (all if it is empty) in `histogram`."""
     cdef Py_ssize_t i, n = distances.shape[0]
     cdef bint everywhere = counted.shape[0] == 0
     with nogil:

@@ -36,7 +36,7 @@ TEXT, TRUTH = {"kind", "path", "normal_path", "program"}, {"temporary", "folder"
 NARROW = {"run", "process", "parent", "step", "file", "other", "error", "status"}
 MOST_ROWS = 50_000_000
 MOST_BYTES = 1 << 48  # maximum size of a file, bytes
-OF_A_FILE = np.isin(KINDS, ["fork", "wait", "exit"], invert=True)  # whether an event must name a file, by kind's code
+OF_A_FILE = np.isin(KINDS, ["fork", "wait", "exit"], invert=True)  # by kind: whether an event must name a file
 
 
 @dataclass(frozen=True, repr=False)
@@ -105,7 +105,7 @@ def read(path, name=None):
 
 
 def _table(path, columns):
-    """Return `columns` of a Parquet file as a frame, reading one after another.
+    """Return `columns` of a Parquet file as a frame, reading one column after another.
 
     Integers have 32 bits in the columns of `NARROW` and 64 bits in others.
     """
@@ -229,9 +229,9 @@ def _gaps(events, row, processes):
     spent = np.bincount(row, events["system_us"], number)
     target = np.maximum(processes["plain_us"].to_numpy() - spent, 0)
     gaps = np.empty(len(row), np.int64)
-    for part in _by_run(events["run"].to_numpy()):  # a process belongs to one run; one run at a time takes less memory
+    for part in _by_run(events["run"].to_numpy()):  # a process belongs to one run; handling one at a time saves memory
         gap, length = events["compute_us"].to_numpy()[part], events["length"].to_numpy()[part]
-        # number of lines that were recorded for a row: one per page for page faults, otherwise one
+        # The recording has one line per page of a page fault, and one line for any other row.
         faults = events["kind"].cat.codes.to_numpy()[part] == KINDS.index("fault")
         lines = np.where(faults, length // PAGE_BYTES, 1)
         cost = _cost(row[part], gap, lines, target)
@@ -262,7 +262,7 @@ def _cost(row, gap, lines, target):
     ends[begins + lengths - 1] = True
     next_share = np.where(ends, 0, np.roll(share, -1))
     wanted = target[row]
-    # if c is the next share, only the gaps up to here exceed 0; c is at least that if their sum reaches the target
+    # If c is the next share, only the gaps up to here exceed 0, and c is at least that if their sum reaches the target.
     reached = np.where(gaps - next_share * weights >= wanted, np.arange(len(row)), len(row))
     at = np.minimum.reduceat(reached, begins)
     cost = np.zeros(len(target))

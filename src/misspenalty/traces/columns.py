@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike
 from misspenalty.errors import ParameterError, check_whole, is_number
 
 LARGEST_BLOCK = 1 << 30  # bytes
-LONGEST_NAME = 4096  # characters of a trace's name
+LONGEST_NAME = 4096  # maximum length of a trace's name, characters
 LARGEST_VALUE = (1 << 63) - 1  # largest time, ns, and largest size, bytes
-LARGEST_TOTAL = 1 << 62  # bytes of all references, or of all objects
+LARGEST_TOTAL = 1 << 62  # maximum total size of all references, or of all objects, bytes
 COLUMNS: dict[str, type] = {
     "ids": np.uint32,
     "write": np.bool_,

@@ -31,8 +31,8 @@ from misspenalty.traces.trace import Trace
 from misspenalty.traces.unknown_sizes import UNKNOWN, fill, notes_never
 from misspenalty.traces.values import TextKeysError
 
-LONGEST_REQUEST = 1 << 18  # blocks; a longer request is treated as a damaged line
-ALWAYS = 10_000_000  # references that any file may contain
+LONGEST_REQUEST = 1 << 18  # maximum length of a request, blocks; a longer one is treated as a damaged line
+ALWAYS = 10_000_000  # number of references that any file may contain
 PER_BYTE = 100  # further references allowed per byte of the file as it is stored
 LOADED = 1 << 30  # size in bytes up to which a compiled trace is read into memory; larger ones are mapped
 
@@ -111,8 +111,8 @@ def open_trace(
         or distinct blocks, or ``TMPDIR`` is full; the message names the file and, where possible, the line and what
         was expected.
     ParameterError
-        The path, the format, the block size, `most_references` or an option is invalid, or anything but the path is
-        given for a compiled trace.
+        The path, the format, the block size, `most_references` or an option is invalid, or an argument other than the
+        path is given for a compiled trace.
 
     Examples
     --------
@@ -411,7 +411,7 @@ def _damaged(what: str, folder: Path) -> InputError:
 
 def _column(path: Path, dtype: type, length: int, load: bool) -> np.ndarray:
     if not path.exists() or path.stat().st_size != length * np.dtype(dtype).itemsize:
-        raise _damaged(f"column {path.name} is missing or not {length} long", path.parent)
+        raise _damaged(f"column {path.name} is missing or does not have {length} entries", path.parent)
     if not load:
         return np.memmap(path, dtype, "r", shape=(length,))
     values: np.ndarray = np.fromfile(path, dtype)

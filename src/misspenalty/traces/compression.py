@@ -191,7 +191,7 @@ def unreadable(error: Exception, path: Path) -> InputError:
         return InputError("cannot be read: permission denied", path=path, remedy="change its permissions")
     if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
         return InputError("the name is longer than the system allows", path=path, expected="the name of a trace")
-    if isinstance(error, OSError) and error.filename is not None:  # it was not opened
+    if isinstance(error, OSError) and error.filename is not None:  # the file was not opened
         return InputError(f"cannot be read: {error.strerror}", path=path)
     if TOO_LONG in str(error):
         return InputError(

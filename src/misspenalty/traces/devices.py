@@ -1,4 +1,4 @@
-"""Number the devices that rows of a table name."""
+"""Number the devices that the rows of a table name."""
 
 import re
 
@@ -23,7 +23,7 @@ class DeviceNumbers:
         self.free = 0  # lowest number that may be free
 
     def number(self, columns: list[pa.Array]) -> np.ndarray:
-        """Return the number of each row, int64; several columns together name a device."""
+        """Return the device number of each row, int64; several columns together name a device."""
         rows, names = _numbered(columns[0])
         for column in columns[1:]:
             own, further = _numbered(column)

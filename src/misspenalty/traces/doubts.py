@@ -10,19 +10,19 @@ from misspenalty.errors import InputError
 from misspenalty.traces.table import OPERATIONS, SECTOR, Table
 from misspenalty.traces.vocabulary import ACTION, FILES, IGNORE, NEIGHBOURS, SPACE, Roles, meaning
 
-SHOWN = 3  # values that a message shows
+SHOWN = 3  # number of values that a message shows
 WORDS = OPERATIONS.keys() - {"true", "false"}
 FLAGS = ("flag", "flags", "mode", "dir")  # names of columns that may hold operations
 UNREAD = re.compile(
     r"(?i)(?:time|timestamp|ts|elapsed)[ _(]+(min|minutes?|h|hours?|d|days?|ps|ticks?|cycles?)\)?"
-)  # names of columns with times in units that are not read
+)  # names of columns with times in units that are not supported
 ENDS = ("end", "end_lba", "end_sector", "end_offset", "last_lba", "end_block")  # names of columns with ends of requests
 NUMBERED = ("block", "blockno", "blocknumber", "blkno")  # unpunctuated names of columns with block numbers or keys
 OF_OBJECTS = ("obj", "value", "response")  # beginnings of names of columns with sizes of objects
-LONGEST_IN_SECTORS = 1 << 16  # sectors; a larger size is in bytes
+LONGEST_IN_SECTORS = 1 << 16  # sectors; a larger size is taken to be in bytes
 STATUS = re.compile(r"[1-5]\d\d(\.0)?")
 THOUSANDS = re.compile(r"\d{1,3}(\.000)+")
-# contents that the name of an unused column may suggest: their roles, their name in messages, words that suggest them
+# Each entry has the roles of some content, its name in messages, and words in the name of a column that suggest it.
 TELLING = (
     (("size", "sectors", "count", "repeat"), "size",
      {"size", "sizes", "bytes", "length", "len", "nbytes", "sectors", "nsect", "nsectors", "nblocks", "nblks", "nblk",
@@ -30,14 +30,14 @@ TELLING = (
     (("op", "write", "read", ACTION), "operation",
      {"rw", "rwbs", "iotype", "opcode", "optype", "operation", "iswrite", "isread", "readwrite"}),
 )  # fmt: skip
-# words of names of columns that may name devices, and words that may stand next to these
+# Columns may name devices if their names have a word of DEVICES and, besides such words, only words of BESIDE.
 DEVICES = {"disk", "device", "dev", "drive", "volume", "vol", "lun", "unit", "ssd", "hdd", "osd", "vdisk", "vm", "host",
            "server", "node", "machine", "instance", "image", "rbd", "target", "namespace"}  # fmt: skip
-HOLDERS = {"file", "filename", "inode", "container", "object", "blob"}  # the same if each value has its own addresses
+HOLDERS = {"file", "filename", "inode", "container", "object", "blob"}  # the same, if values are address spaces
 OF_DISKS = ("lpn", "lpa")  # names of columns with addresses of whole disks
 BESIDE = {"id", "no", "nr", "num", "number", "name", "index", "uuid", "logical", "physical", "virtual", "storage",
           "client", "guest", "major", "minor"}  # fmt: skip
-# words of names of columns that may complete a path, and words that may stand next to these
+# Columns may complete a path if their names have a word of HOSTS or QUERIES and otherwise only words of BESIDE_PATHS.
 HOSTS = {"host", "domain", "vhost", "site", "sitename", "authority", "server", "servername", "hostname"}
 QUERIES = {"query", "querystring", "args"}
 STATUSES = {"status", "code", "response"}  # words of names of columns that may hold the status of answers

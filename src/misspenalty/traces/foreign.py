@@ -20,7 +20,7 @@ PYTHON = (  # jq 1.6 rounds whole numbers beyond 2**53
     'python3 -c \'import csv, json, sys; w = csv.writer(sys.stdout); w.writerow("{names}".split(","));'
     " w.writerows([{paths}] for d in map(json.loads, sys.stdin))' < FILE"
 )
-EXACT = 1 << 53  # whole numbers up to here are exact in jq
+EXACT = 1 << 53  # whole numbers up to this one are exact in jq
 MOST_KEYS = 20  # number of keys that a command names
 ISO_TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d")
 BYTES = (
@@ -47,7 +47,7 @@ BYTES = (
     (b"%PDF", "a PDF", TABLE),
 )  # fmt: skip
 PACKED = (b"PK\x03\x04", b"7z\xbc\xaf\x27\x1c", b"Rar!", b"\x04\x22\x4d\x18", b"\x93NUMPY")
-POINTERS = (  # what a clone has in place of a large file
+POINTERS = (  # files that a clone of a repository has in place of large files
     (rb"version https://git-lfs\.github\.com/", "a pointer of Git LFS, not the file itself", "fetch it: git lfs pull"),
     (rb"/annex/objects/", "a pointer of git-annex, not the file itself", "fetch it: git annex get FILE"),
 )
@@ -114,7 +114,8 @@ def recognise(head: bytes) -> tuple[str, str] | None:
 def as_table(text: str) -> str:
     """Return how to write lines of JSON as a table, with a command that names the keys of the first object in `text`.
 
-    Keys whose names or values imply a role are written; if none of them gives the place of a request, all keys are.
+    Keys whose names or values imply a role are written; if none of them gives the place of a request, all keys are
+    written.
 
     Examples
     --------

@@ -28,7 +28,7 @@ from misspenalty.traces.unknown_sizes import UNKNOWN, filled, notes_never
 from misspenalty.traces.values import TextKeysError, is_text
 from misspenalty.traces.vocabulary import EXCLUSIVE, PLACES, TIMES, Roles, meaning
 
-BATCH = 1 << 20  # rows at a time
+BATCH = 1 << 20  # number of rows read at a time
 FINE = ("s", "ms", "us", "ns")  # NumPy's units of time that Arrow has
 COARSE = ("Y", "M", "W", "D", "h", "m")  # NumPy's other units of a second or more
 
@@ -72,7 +72,7 @@ def read_columns(
 
 
 def _check_types(first: pa.Table, used: Sequence[str], path: Path | None) -> None:
-    """Raise an `InputError` if a column that is read does not hold single values, but lists, say."""
+    """Raise an `InputError` if a column that is read holds, say, lists instead of single values."""
     for name in used:
         kind = first.schema.field(name).type
         single = not (pa.types.is_nested(kind) or pa.types.is_run_end_encoded(kind) or pa.types.is_interval(kind))
@@ -195,7 +195,7 @@ def _array(column: Any) -> pa.Array:
         column = column.astype(dtype.newbyteorder("="))
     if isinstance(dtype, np.dtype) and dtype.kind in "mM":
         unit, step = np.datetime_data(dtype)
-        if unit in COARSE or (unit in FINE and step > 1):  # Arrow would take steps of 10 ms for steps of 1 ms
+        if unit in COARSE or (unit in FINE and step > 1):  # Arrow would mistake steps of 10 ms for steps of 1 ms
             column = column.astype(f"{dtype.kind}8[{'s' if unit in COARSE else unit}]")
     try:
         return pa.array(column)
@@ -211,8 +211,8 @@ def _swapped(dtype: Any) -> bool:
 def _of_pandas(frame: Any, named: Collection[str]) -> pa.Table:
     """Return a pandas frame, or a Series with a name, as an Arrow table.
 
-    A level of the index with a name is a column unless a column has its name or role, and in any case if it is among
-    the names in `named`. One that Arrow cannot hold is left out if its name implies no role. An unnamed level of
+    A level of the index with a name is a column unless another column has its name or role, and in any case if it is
+    among the names in `named`. One that Arrow cannot hold is left out if its name implies no role. An unnamed level of
     timestamps is called ``time``.
     """
     if not hasattr(frame, "columns") and getattr(frame, "name", None) is not None:
@@ -238,7 +238,7 @@ def _of_pandas(frame: Any, named: Collection[str]) -> pa.Table:
 
 
 def _kind(name: str) -> tuple[str, ...]:
-    """Return the mutually exclusive roles among which is the one that a column's name implies.
+    """Return the group of mutually exclusive roles that contains the role implied by a column's name.
 
     If the name implies none, return a group made from the name.
     """
@@ -247,7 +247,7 @@ def _kind(name: str) -> tuple[str, ...]:
 
 
 def references(source: Any, block_bytes: int, **options: Any) -> dict[str, Any]:
-    """Return the columns and the reading of the trace of a table's rows, by their names in `misspenalty.Trace`.
+    """Return the columns and the reading of the trace that a table holds, by their names in `misspenalty.Trace`.
 
     The parameters are those of `misspenalty.Trace.from_table`.
     """

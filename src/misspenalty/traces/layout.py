@@ -106,7 +106,7 @@ class Layout:
         return "integer"
 
     def is_row(self, line: bytes) -> bool:
-        """Return whether a line of a table with a separator is a row: not blank, no comment and no repeated header."""
+        """Return whether a line of a table with a separator is a row, not blank, a comment or a repeated header."""
         text = line.strip()
         if not text or text == self.heading:
             return False
@@ -246,8 +246,8 @@ def _declared(table: Table, rows: list[tuple[int, str]], path: Path | None) -> L
 def _check_decimals(table: Table, roles: Roles, rows: list[tuple[int, str]], path: Path | None) -> None:
     """Raise an `InputError` if the last declared column holds times that may be written with decimal commas.
 
-    This is possible if no time has a fraction, each row has one further field of digits, as long in all rows but not
-    the same in all, and the times do not fall more often if these digits are taken as their fractions.
+    This is possible if no time has a fraction, each row has one further field of digits, whose length is the same in
+    all rows but whose value is not, and the times do not fall more often if these digits are taken as their fractions.
     """
     place = len(table.names) - 1
     if not table.open_ended or table.separator != "," or not any((place,) == roles.get(role) for role in TIMES):

@@ -18,7 +18,7 @@ from misspenalty.traces.values import mixed
 if TYPE_CHECKING:
     from misspenalty.traces.reader import Requests
 
-DELETE = -1  # in place of a time to live
+DELETE = -1  # marks a delete, in place of a time to live
 
 
 class Lifetimes:
@@ -60,7 +60,7 @@ class Lifetimes:
 
     @property
     def note(self) -> str:
-        """A sentence for the user about the effect of lifetimes."""
+        """A message to the user about the effect of lifetimes."""
         return (
             f"lifetimes honoured: an object that expired ({self.expired:,}) or was deleted ({self.deleted:,}) is"
             " treated as a new object from then on; the old one stays cached until evicted"

@@ -1,8 +1,8 @@
 """Divide chunks of whole lines into columns, with pyarrow's CSV reader or with a regular expression.
 
 Every value of the columns that have a role is checked. The fast way divides and converts a chunk at once. If it fails,
-the same chunk is divided into texts. Those of a column are converted together or, if this fails, too, one by one, so
-that unusual spellings are read and an error names the first wrong value.
+the same chunk is divided into texts. The texts of a column are converted together or, if this also fails, one by one,
+so that unusual spellings are read and an error names the first wrong value.
 """
 
 import contextlib
@@ -22,10 +22,10 @@ from misspenalty.traces.spelling import NUMBERS, has_exponents, is_padded
 
 CHUNK = 1 << 22  # bytes read at a time
 BLOCK = 1 << 20  # bytes that pyarrow divides at a time
-MOST_IDLE = 1 << 28  # bytes without a request; a file with more is not a trace
+MOST_IDLE = 1 << 28  # maximum number of consecutive bytes without a request in a trace
 LONGEST_LINE = 1 << 16  # maximum number of bytes of an incomplete line at the end of a chunk
 DECIMAL = pa.decimal128(38, 18)
-KINDS = (pa.int64(), DECIMAL, pa.string())  # tried in this order
+KINDS = (pa.int64(), DECIMAL, pa.string())  # types that are tried, in this order
 TINY = r"^\s*[+-]?[\d.]+[eE]-\d{4,}\s*$"  # matches numbers that crash Arrow's conversion to decimals
 TINY_INSIDE = re.compile(rb"(?<![\w.-])[+-]?[\d.]+[eE]-\d{4,}(?![\w.-])")
 NEVER = r"[^\s\S]"  # a regular expression that matches nothing
@@ -161,7 +161,7 @@ def _count(text: bytes) -> int:
 
 
 def _newlines(chunk: bytes, old: bool, path: Path) -> bytes:
-    """Return `chunk` with newlines in place of carriage returns, if the file's lines end in those (`old`)."""
+    """Return `chunk` with newlines in place of carriage returns if the file's lines end in the latter (`old`)."""
     if not old:
         return chunk
     if b"\n" in chunk:

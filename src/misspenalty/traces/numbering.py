@@ -18,7 +18,7 @@ from misspenalty.traces.splitmix import GOLDEN
 IN_MEMORY = 7 << 20  # maximum number of distinct blocks in one table, which then takes half a gigabyte
 SHARDS = 128
 AT_A_TIME = 4  # shards that are numbered in parallel
-CHUNK = 1 << 20  # references at a time
+CHUNK = 1 << 20  # number of references processed at a time
 MOST_BLOCKS = 0xFFFFFF00  # as in _compile.pyx
 
 
@@ -48,7 +48,7 @@ class Numbering:
             self._divide()
 
     def finish(self) -> int:
-        """Write what is left; return the number of distinct blocks."""
+        """Write the remaining data; return the number of distinct blocks."""
         self.ids.close()
         if self.shards is not None:
             return self.shards.finish()
@@ -95,7 +95,7 @@ class Shards:
             part.tofile(file)
 
     def finish(self) -> int:
-        """Number each shard, then all of them; return the number of distinct blocks."""
+        """Number the blocks of each shard, then those of all shards; return the number of distinct blocks."""
         self.close()
         self.blocks[:] = map_in_threads(self._number, range(SHARDS), AT_A_TIME)
         if self.blocks.sum() > MOST_BLOCKS:

@@ -201,8 +201,8 @@ def warm_up(
     if references >= len(trace):
         given = "" if str(text) == str(references) else f" ({text})"
         raise ParameterError(
-            f"a warm-up of {counted(references, 'references')}{given} leaves none of the {len(trace)} of {trace.name}"
-            " to be counted"
+            f"a warm-up of {counted(references, 'references')}{given} leaves none of the {len(trace)} references of"
+            f" {trace.name} to be counted; choose a shorter one"
         )
     return trace, references
 

@@ -36,11 +36,11 @@ MAX_TOKENS = 1 << 32
 MAX_BLOCK = 1 << 20  # tokens
 MAX_HASH = (1 << 64) - 1
 MAX_LINE_BYTES = 1 << 26
-EXACT = 1 << 53  # below this, a float holds every whole number
+EXACT = 1 << 53  # a float can hold every whole number below this one
 
 
 def _whole(name, values):
-    """Return a column as an array, after checking that it holds whole numbers; all but hashes become int64."""
+    """Return a column as an array, after checking that it holds whole numbers; except for hashes, it is int64."""
     given = unmasked(values, f"prompts: {name}")
     hashes, kind = name == "blocks", given.dtype.kind
     if given.ndim == 1 and (kind in "iu" or not given.size):
@@ -142,9 +142,9 @@ def soundness(prompts: "Prompts | str | PathLike[str]") -> dict[str, float]:
     dict
         Numbers of ``prompts``, ``references`` and distinct ``blocks``; ``broken_chains``: references whose preceding
         block differs from that of the first reference to the same block; ``repeated``: references to a block that
-        occurs earlier in the same prompt; ``repeat_hits``: references to a block that an earlier prompt had, which hit
-        in an unlimited cache of blocks; ``unservable_share``: the share of these hits that come, in their prompt, after
-        a block that no earlier prompt had, so that no prefix cache serves them.
+        occurs earlier in the same prompt; ``repeat_hits``: references to a block that an earlier prompt contained,
+        which hit in an unlimited cache of blocks; ``unservable_share``: the share of these hits that come, in their
+        prompt, after a block that no earlier prompt contained, so that no prefix cache serves them.
 
     Examples
     --------
@@ -159,7 +159,7 @@ def soundness(prompts: "Prompts | str | PathLike[str]") -> dict[str, float]:
     owner, start = np.repeat(np.arange(len(count)), count), np.repeat(np.cumsum(count) - count, count)
     place = np.arange(len(ids))
     previous = np.where(place > start, np.concatenate([[-1], ids[:-1]]), -1)
-    known = owner[first[ids]] < owner  # whether an earlier prompt had the block
+    known = owner[first[ids]] < owner  # whether an earlier prompt contained the block
     behind = known & (np.maximum.accumulate(np.where(known, -1, place)) >= start)
     hits = int(known.sum())
     return {

@@ -53,7 +53,7 @@ def share_of(percent: str, whole: int) -> int:
     (23, 32, 4)
     """
     digits, _, decimals = percent.partition(".")
-    unit = 100 * 10 ** len(decimals)  # in whole numbers, as 0.7 * 45 is below 31.5
+    unit = 100 * 10 ** len(decimals)  # use whole numbers, as the float 0.7 * 45 is below 31.5
     return (2 * int(digits + decimals) * whole + unit) // (2 * unit)
 
 

@@ -229,14 +229,15 @@ def records(path, dtype, skip=0):
 
 @contextlib.contextmanager
 def open_parquet(path, columns=(), **options):
-    """Yield a Parquet file as a `pyarrow.parquet.ParquetFile`, given its options.
+    """Yield a Parquet file as a `pyarrow.parquet.ParquetFile` with these options.
 
     Raises
     ------
     InputError
-        The file cannot be opened, or cannot be read within the block, or does not have each of `columns` once.
+        The file cannot be opened, cannot be read in the ``with`` block, or does not have each of `columns` exactly
+        once.
     """
-    import pyarrow.parquet as pq  # costs more than opening a small trace
+    import pyarrow.parquet as pq  # the import takes longer than opening a small trace
 
     try:
         with pq.ParquetFile(path, **options) as parquet:
@@ -260,7 +261,7 @@ _formats: dict[str, Format] = {}
 
 
 def register(form):
-    """Make a `Format` known."""
+    """Register a `Format`."""
     _formats[form.name] = form
 
 
@@ -387,10 +388,9 @@ def candidates(name, head):
 
 
 def otherwise_separated(name, head):
-    """Return the dialect that a file fits except for the separator, and the names of both separators, the file's first.
-
-    Only dialects with words for reads and writes count, as numbers could mean other things. None is returned if no
-    dialect or more than one fits.
+    """Return the dialect that a file fits except for the separator, and the names of both separators, the file's
+    separator first. Only dialects with words for reads and writes are considered, as numbers could mean other things.
+    None is returned if no dialect or more than one fits.
     """
     from misspenalty.traces.dialects import dialects
 
@@ -434,7 +434,7 @@ def _complaint(path, name, head, known):
 DESCRIBING = {"columns", "pattern"}  # options that make any file a table
 LONGEST_FIRST_LINE = 1 << 16  # bytes of a first line of text by which a format is recognised
 PARQUET = b"PAR1"  # first and last bytes of a Parquet file
-# Input of `disk replay`. The parts are mutually exclusive, so that blank lines cause no backtracking.
+# Match the input of `disk replay`. The parts are mutually exclusive, so that blank lines cause no backtracking.
 DRIVE_REQUESTS = rb"(?:(?:#.*)?[ \t\r]*\n)*[RWrw][ \t]+[A-Za-z]\S*(?:[ \t]+\d+){2}(?:[ \t]+[\d.]+){2}[ \t\r]*\n"
 LARGEST_FOOTER = 1 << 24  # bytes
 

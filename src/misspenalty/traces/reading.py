@@ -9,7 +9,7 @@ from typing import Any
 from misspenalty.errors import InputError
 from misspenalty.traces.table import SEPARATORS
 
-# option of a table: what it is about, and the attribute of a reading that is empty if there is no such column
+# Map each option of a table to the columns it concerns, and to the attribute of a reading that is empty without them.
 ABOUT = {
     "time_unit": ("times", "time_unit"),
     "order": ("times", "time_unit"),
@@ -18,9 +18,9 @@ ABOUT = {
     "operations": ("operations", "operations"),
     "key": ("keys", "columns"),
 }
-USUAL = {"order": ("file",), "key": ("auto", "hex")}  # values that need no such column; offsets may be hexadecimal, too
-MOST_SHOWN = 30  # ignored columns in a note
-# a plural in what `counted` counts
+USUAL = {"order": ("file",), "key": ("auto", "hex")}  # values accepted without such a column; offsets may be in hex
+MOST_SHOWN = 30  # maximum number of ignored columns that a note names
+# Match a plural in the text that `counted` receives.
 PLURAL = re.compile(r"\b(block|column|hit|line|miss|note|object|prompt|read|record|reference|request|row|write)e?s\b")
 
 
@@ -44,7 +44,7 @@ def _first_of(names: tuple[str, ...]) -> str:
 
 
 def check_heeded(reading: "Reading", options: dict[str, Any], path: PathLike[str] | None) -> None:
-    """Raise an `InputError` if a user's option is about a column that was not there, so that it had no effect."""
+    """Raise an `InputError` if a user's option concerns a column that the table lacks, so that it had no effect."""
     keyless = bool(reading.columns) and "block" not in reading.columns
     for name, (what, attribute) in ABOUT.items():
         given = options.get(name)

@@ -22,7 +22,7 @@ from misspenalty.traces.values import BadValueError
 from misspenalty.traces.vocabulary import ACTION, SPACE, STATUS, TIMES, Roles
 
 MOST_REPEATS = 1 << 20  # maximum number of requests for one row, and approximate number made at a time
-UNCOUNTED = "records with a count of 0"  # in the column with the role repeat
+UNCOUNTED = "records with a count of 0"  # counts are those of the column with the role `repeat`
 OTHER = {"read": "write", "write": "read"}
 UNITS = {"offset": 1, "sector": SECTOR, "size": 1, "sectors": SECTOR, "count": 1, "repeat": 1}  # bytes; 1 for counts
 SAID = {"op": OPERATIONS, "write": TRUTHS, "read": {word: OTHER[meaning] for word, meaning in TRUTHS.items()}}
@@ -130,7 +130,7 @@ class Rows:
             codes = None
             if role:
                 usual = SAID[role] if self.table.usual else {}
-                of_format = bool(self.table.example)  # a dialect, which needs this column
+                of_format = bool(self.table.example)  # the table is of a dialect, which needs this column
                 codes = values.operations(columns[role][0], self.operations, self.counts, usual, of_format)
                 if (codes == IGNORED).any():
                     keep = np.flatnonzero(codes != IGNORED)
@@ -166,7 +166,7 @@ class Rows:
         if "repeat" in made and (never := int(np.count_nonzero(made["repeat"] == 0))):
             self.skipped[UNCOUNTED] = self.skipped.get(UNCOUNTED, 0) + never
         if STATUS in columns and {"block", "size"} <= made.keys():
-            answered = False if codes is None else ~np.isin(codes, READING)  # an answer to a write is not its object
+            answered = False if codes is None else ~np.isin(codes, READING)  # a write's answer is not the object
             made["size"][self._unsent(columns[STATUS][0]) | answered] = UNKNOWN
         if found_nothing is not None:
             made["size"][found_nothing] = UNKNOWN
@@ -266,7 +266,7 @@ class Rows:
 
     def _unsent(self, column: pa.Array) -> np.ndarray:
         """Return which answers have no body (304); count the others that may not be whole objects: parts (206),
-        redirections, errors, those without a status."""
+        redirections, errors, and answers without a status."""
         coded = pc.dictionary_encode(pc.fill_null(column.cast(pa.string()), ""))
         index = coded.indices.to_numpy(zero_copy_only=False)
         statuses = [text.strip().removesuffix(".0") for text in values.texts(coded.dictionary)]

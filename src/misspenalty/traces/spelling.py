@@ -6,7 +6,7 @@ import pyarrow.compute as pc
 
 from misspenalty.traces import values
 
-NUMBERS = ("auto", "number")  # values of the option `key` with which keys written in decimal digits are numbers
+NUMBERS = ("auto", "number")  # values of the option `key` for which keys in decimal digits are numbers
 
 
 def ends(column: pa.Array, made: np.ndarray) -> set[str]:
@@ -47,7 +47,7 @@ def zones(column: pa.Array) -> set[bool]:
 
 
 def is_padded(column: pa.Array) -> bool:
-    """Return whether a number in a column of texts has a leading zero, and so may equal one with another spelling.
+    """Return whether a number in a column of texts has a leading zero, and so may equal a number spelled differently.
 
     Examples
     --------

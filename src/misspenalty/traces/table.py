@@ -18,7 +18,7 @@ from misspenalty.traces.vocabulary import SPACE, parse_columns
 
 SECTOR = 512  # bytes of a disk sector, the unit of most address fields
 MOST_DEVICES = 1 << 16
-DEVICE_SHIFT = 47  # an address has the device's number in the bits from this one on, the place on the device below
+DEVICE_SHIFT = 47  # first bit of an address's device number; the lower bits are the place on the device
 SEPARATORS = {"comma": ",", "tab": "\t", "blanks": " ", "semicolon": ";", "bar": "|", "colon": ":"}
 TIME_UNITS = {"s": 9, "ms": 6, "us": 3, "ns": 0, "100ns": 2}  # power of ten that gives ns
 MEANINGS = ("read", "write", "both", "delete", "ignore")
@@ -31,7 +31,8 @@ OPERATIONS = {word: "read" for word in READS} | {word: "write" for word in WRITE
 TRUTHS = {"0": "read", "1": "write", "f": "read", "t": "write", "false": "read", "true": "write", "no": "read",
           "yes": "write", "n": "read", "y": "write"}  # fmt: skip
 
-# Options of every table: name to meaning. The command line, `open_trace` and config/traces.tsv accept them.
+# Map the name of each option of a table to its meaning. The command line, `open_trace` and config/traces.tsv accept
+# them.
 OPTIONS = {
     "columns": "role=column,… by name or number: key (or block), offset, sector; size, sectors, count, repeat; op,"
     " write, read; device, space; time (or time_s, time_ms, time_us, time_ns), ttl; status; ignore",
@@ -133,7 +134,7 @@ class Table:
     hosts: tuple[str, ...] = ()
 
     def asked(self, *roles: str) -> set[str]:
-        """Return the columns of these roles, or of all, as names or numbers in lower case; joined ones also in parts.
+        """Return the columns of these roles, or of all, as names or numbers in lower case, joined ones also in parts.
 
         Examples
         --------
@@ -228,7 +229,7 @@ def parse_operations(value: "str | dict[str, str]") -> dict[str, str]:
 
 def _names(operation: object) -> tuple[str, ...]:
     """Return the texts by which a column shows an operation; a truth value may be a digit."""
-    if type(operation).__name__ in ("bool", "bool_"):  # NumPy's bool, too
+    if type(operation).__name__ in ("bool", "bool_"):  # this includes NumPy's bool
         return str(operation), str(int(bool(operation)))
     return (str(operation),)
 

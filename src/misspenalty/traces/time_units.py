@@ -19,7 +19,7 @@ COMPACT = (  # dates written without separators between their parts, and their f
 
 
 def stated_unit(table: Table, role: str) -> str:
-    """Return the unit of times that the user or, if not, the role states; empty if none is stated.
+    """Return the unit of times that the user or else the role states; an empty text if neither states one.
 
     Raises
     ------

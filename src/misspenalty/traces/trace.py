@@ -74,7 +74,7 @@ class Trace:
     _known: dict[Any, Any] = field(default_factory=dict, init=False, compare=False)  # cached counts
 
     def __eq__(self, other: object) -> bool:
-        """Return whether another trace has the same references, names and description, whatever is cached.
+        """Return whether another trace has the same references, names and description; cached counts are ignored.
 
         Examples
         --------
@@ -173,8 +173,8 @@ class Trace:
         ----------
         table : DataFrame, Series, pyarrow.Table, RecordBatch, dict or array of records
             A pandas or polars frame, a pandas Series with a name, an Arrow table, a dict of columns, or a NumPy array
-            with fields. Keys may be numbers or text. A named level of a pandas index is a column, too, unless a column
-            has its name or role; one of dates without a name is called ``time``.
+            with fields. Keys may be numbers or text. A named level of a pandas index is a column, too, unless another
+            column has its name or role; an unnamed level of dates is called ``time``.
         columns : dict or str, optional
             Column of each role, ``{"block": "key"}`` or ``"block=key"``, with the roles of
             `misspenalty.traces.vocabulary`; other columns have the roles that their names imply, as in a file.

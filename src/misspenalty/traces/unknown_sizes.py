@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 UNKNOWN = -1
-CHUNK = 1 << 20  # references at a time
+CHUNK = 1 << 20  # number of references processed at a time
 KINDS = ("blank", "zero")  # what a table may write for an unknown size; a zero is unknown only with a read
 
 
@@ -28,8 +28,8 @@ def notes_never(objects: int) -> tuple[str, ...]:
 
 
 def fill(ids: Path, sizes: Path, objects: int) -> int:
-    """Replace each unknown size in a file by the object's last known size before it, else by the first after it, else
-    by 0; return the number of objects whose size is never known.
+    """Replace each unknown size in a file with the object's last known size before it, else with the first after it,
+    else with 0; return the number of objects whose size is never known.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def fill(ids: Path, sizes: Path, objects: int) -> int:
     objects : int
         Number of objects; every id is below it.
     """
-    known = _first_known(_chunks(ids, sizes), objects)  # `_filled` then replaces them by the last so far
+    known = _first_known(_chunks(ids, sizes), objects)  # `_filled` then replaces these sizes with the last ones so far
     never = known == UNKNOWN
     known[never] = 0
     place = 0

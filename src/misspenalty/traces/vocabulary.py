@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Sequence
 
 from misspenalty.errors import InputError, ParameterError, did_you_mean
 
-IGNORE = "ignore"  # role of the columns that the user does not want
-# role: the names that a header may have for it, in lower case
+IGNORE = "ignore"  # role of the columns that the user leaves out
+# Map each role to the names that a header may have for it, in lower case.
 ROLES: dict[str, tuple[str, ...]] = {
     "block": ("block", "id", "obj_id", "object", "object_id", "key", "block_number", "page", "block_id", "obj", "url",
               "hashed_path_query", "hashed_host_path_query", "hashed_host_path", "uuid", "uri", "cs_uri_stem",
@@ -57,9 +57,9 @@ PAIRS = {
     "size": ("key_size", "value_size"),
     "block": ("cs-uri-stem", "cs-uri-query"),
 }  # columns that make up a role together
-# names of columns that name a file; each file has its own addresses
+# Columns with these names identify a file; each file has its own addresses.
 FILES = ("file", "file_id", "filename", "file_name", "fid", "inode", "ino", "fd", "path", "oid")
-# names of columns whose values number adjacent blocks, and are not only keys
+# The values of columns with these names number adjacent blocks, and are not only keys.
 NEIGHBOURS = ("block", "block_number", "page", "block_id", "lpn", "lpa", "block_no", "blkno", "page_no")
 UNITS_OF_TIME = {"s": "s", "sec": "s", "secs": "s", "seconds": "s",
                  "ms": "ms", "msec": "ms", "millis": "ms", "milliseconds": "ms",
@@ -90,7 +90,7 @@ def meaning(name: str) -> tuple[str, str | int | None] | None:
     >>> meaning("Timestamp (ms)"), meaning("timeMs"), meaning("DiskNumber"), meaning("size_kb"), meaning("level")
     (('time_ms', 'ms'), ('time_ms', 'ms'), ('device', None), ('size', 1024), None)
     """
-    if re.search(r"[{}\"=]|:\s*$", name):  # not a name
+    if re.search(r"[{}\"=]|:\s*$", name):  # such a text is not a name
         return None
     plain = re.sub("[^a-z0-9/]+", "_", name.strip().lower().translate(MU)).strip("_").replace("_in_", "_")
     if plain in KNOWN:
@@ -193,7 +193,7 @@ def assign(
             found.setdefault(known[0], []).append(place)
     _drop_what_was_chosen(found, roles)
     if [names[place] for place in found.get("device", ())] == ["cs_host", "cs_bucket"]:
-        del found["device"][0]  # a bucket has the same objects at every host
+        del found["device"][0]  # a bucket has the same objects on every host
     if recognise and "device" not in {**roles, **found}:
         found |= _further_devices(names, {*roles, *found}, taken)
     if recognise and not {*roles, *found} & set(PLACES) and {*roles, *found} & {*TIMES, "op", "read", "write"}:

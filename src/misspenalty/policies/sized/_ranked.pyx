@@ -38,7 +38,7 @@ cdef class Ranked(SizedCache):
         """Count a use of an object, and set its new key."""
 
     cdef void evicting(self, double key) noexcept nogil:
-        """Note the key of the object that is being evicted."""
+        """Take note of the key of the object that is being evicted."""
 
     cdef void touch(self, block_t block) noexcept nogil:
         self.ranks[block].last = self.now

@@ -65,7 +65,7 @@ class WTinyLFU(SizedReference):
     def settle(self):
         """Bring each region within its limit.
 
-        An object larger than the window can only be its newest, and leaves it first.
+        An object larger than the window can only be the newest there, and is the first to leave it.
         """
         self._demote()
         while self.probation.bytes + self.protected.bytes > self.main_room:

@@ -10,7 +10,7 @@ Deviations and decisions, beyond those of the policies for blocks:
   bytes.
 - ARC: a ghost hit moves the target by the object's bytes times the ratio of the ghost lists, as in OpenZFS (arc.c);
   the paper moves it by one block times that ratio. If T2 is empty, T1 provides the victim, whatever the target is. In
-  libCacheSim the target moves by a few bytes per ghost hit, so that its misses differ.
+  libCacheSim the target moves by a few bytes per ghost hit, so its misses differ.
 - SLRU: an object larger than the limit of the segment to which it is promoted returns to the lowest segment, as its
   newest object.
 """

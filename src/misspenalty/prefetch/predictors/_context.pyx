@@ -149,7 +149,7 @@ cdef class ContextModel(Predictor):
         return known or not self.one_node
 
     cdef inline int32_t counted(self, node_t* nodes, int32_t parent, file_t file) noexcept nogil:
-        """Count the child for `file`, move it before all less frequent siblings, and return it (NOTHING if none)."""
+        """Count the child for `file`, move it before all less frequent siblings, and return it, or NOTHING."""
         cdef int32_t* link = &nodes[parent].child
         cdef int32_t* equal = link                  # the link that leads to the first sibling as frequent as `node`
         cdef int32_t node = link[0]
@@ -272,7 +272,7 @@ cdef class ContextModel(Predictor):
         return predicts
 
     cdef inline bint put(self, file_t file) noexcept nogil:
-        """Predict a file that is not yet predicted (an inlined form of `emit`); return whether the list is then full."""
+        """Predict a file that is not yet predicted (`emit` inlined); return whether the list is then full."""
         if self.number == self.most:
             return True
         self.stamps[file] = self.stamp

@@ -24,7 +24,7 @@ Deviations and decisions:
   or with the rest of the track if it is sequential; such an access moves the track like a hit but is counted as a miss.
 - Written tracks count towards a run and enter the cache, but writes prefetch nothing; a written track of a run enters
   as sequential data unless `writes_sequential` is 0.
-- Any online policy can be used behind the prefetcher. One without SEQ and RANDOM lists treats a prefetch as a
+- Any online policy can be used behind the prefetcher. A policy without SEQ and RANDOM lists treats a prefetch as a
   reference; the remedy would be a second reference and is left out.
 """
 
@@ -185,7 +185,7 @@ def _settings(definition, prefetch, parameters):
     settings = check({"degree": 0} if prefetch is None else prefetch)
     if own and "threshold" in parameters and settings["threshold"] not in (None, parameters["threshold"]):
         raise ParameterError(
-            f"{definition.name}: threshold is {parameters['threshold']}, that of prefetch {settings['threshold']};"
+            f"{definition.name}: threshold is {parameters['threshold']}, but prefetch has {settings['threshold']};"
             " expected only one of them"
         )
     parameters = definition.check(parameters)

@@ -28,8 +28,8 @@ KINDS = {
     "word": r"\S+",
     "any": r".*",
 }
-LOOKED_AT = 200  # lines at the beginning of a file
-# the keys of a dialect's file, and what each states; the options of every table are keys, too
+LOOKED_AT = 200  # number of lines at the beginning of a file that are checked
+# Map each key of a dialect's file to what it states; the options of every table are keys, too.
 KEYS = {
     "summary": "one line",
     "source": "who described the format, and where",
@@ -59,7 +59,7 @@ KEYS = {
     "not_bytes": "columns that together have some value that is not a multiple of 512",
     "fractions": "columns in each of which some value has a decimal point",
 }
-EVIDENCE = ("zero", "steady", "not_bytes", "fractions")  # keys that name columns which are in every row
+EVIDENCE = ("zero", "steady", "not_bytes", "fractions")  # keys that name columns present in every row
 LISTS = ("actions", "fields", "header_has", "hosts", "unknown_sizes", "suffixes", *EVIDENCE)
 
 

@@ -18,7 +18,7 @@ def _is_text(column):
     return pa.types.is_string(values) or pa.types.is_large_string(values)
 
 
-# column: its contents, and a check of the type
+# Map each column to a description of its contents, and a check of its type.
 COLUMNS = {
     "time_ms": ("integers", pa.types.is_integer),
     "relation": ("text", _is_text),
@@ -51,7 +51,7 @@ def _numbers(batch, name, limit, path):
 def _requests(batch, relations, path):
     if any(column.null_count for column in batch.columns):
         raise InputError("a row lacks a value", path=path, expected=f"no nulls in {', '.join(COLUMNS)}")
-    relation = batch["relation"].dictionary_encode()  # most are read in this form
+    relation = batch["relation"].dictionary_encode()  # most captures are already in this form
     names = relation.dictionary.to_pylist()
     codes = np.array([relations.setdefault(name, len(relations)) for name in names], np.uint64)
     number = codes[relation.indices.to_numpy()]

@@ -36,7 +36,7 @@ def record(version):
     fields = [("time", "<u4"), ("object", "<u8"), ("size", "<u4" if version < 3 else "<i8")]
     fields += [("operation", "u1"), ("tenant", "V3")] if version > 1 else []
     fields += [("ttl", "<u4")] if version > 2 else []
-    features = [("features", f"V{4 << (version - 4)}")] if version > 3 else []  # 1, 2, 4, 8 or 16 of them
+    features = [("features", f"V{4 << (version - 4)}")] if version > 3 else []  # 1, 2, 4, 8 or 16 features of 4 bytes
     return np.dtype([*fields, ("next", "<i8"), *features])
 
 

@@ -1,8 +1,9 @@
 """Read prompts of a language-model service as block references: JSON lines of Mooncake, Qwen-Bailian and others.
 
-Each hash is one reference, a read, at the time when its prompt arrives; the references of a prompt are in its order.
-See `misspenalty.traces.prompts`. The block size is only recorded: it is the number of tokens per block, from the data
-or the option ``block_tokens``, times the 327,680 bytes that a token takes in the key-value cache of LLaMA3-70B.
+Each hash is one reference, a read, at the time when its prompt arrives; the references of a prompt are in the order of
+its hashes. See `misspenalty.traces.prompts`. The block size is only recorded: it is the number of tokens per block,
+from the data or the option ``block_tokens``, times the 327,680 bytes that a token takes in the key-value cache of
+LLaMA3-70B.
 """
 
 import re
@@ -41,7 +42,7 @@ def whole_tokens(text):
     Raises
     ------
     ParameterError
-        It is not a whole number, or is out of range.
+        The value is not a whole number, or is out of range.
     """
     if text is None:
         return None

@@ -2,9 +2,9 @@
 
 A file has little-endian records of 24 bytes: u32 seconds, u64 object, u32 size, i64 number of the next access to the
 object, or -1, -2 or 2**63 - 1 if there is none. A record is one reference to one object. The next access is ignored, as
-OPT computes it itself, but a file with an impossible one is refused, because its records probably have another length,
-such as the 27 bytes of ``oracleGeneralOpNS``. A size of 0 means an unknown size, because some converted traces state 0
-for reads that missed.
+OPT computes it anyway, but a file with an impossible one is refused, because its records probably have a different
+length, such as the 27 bytes of ``oracleGeneralOpNS``. A size of 0 means an unknown size, because some converted traces
+state 0 for reads that missed.
 """
 
 import numpy as np
