@@ -55,7 +55,7 @@ class S4FIFO(Windowed):
         return True
 
     def _recall(self, block):
-        """Return whether a block's name in G lets it enter M, and remove the name; if not, raise the name's count."""
+        """Return whether a block's name in G lets it enter M; if so, remove the name, otherwise raise its count."""
         if self.ghost.get(block, -1) >= self.return_hits:
             del self.ghost[block]
             return True

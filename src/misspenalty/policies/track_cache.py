@@ -38,7 +38,7 @@ class Tracks(Reference):
         return self.request(block, self.whole) == 0
 
     def request(self, track, pages, write=False, end=math.inf):
-        """Access `pages` of `track`; return the mask of missing ones. The reads to issue are in `reads`."""
+        """Access `pages` of `track`; return the mask of the missing pages. The reads to issue are in `reads`."""
         self.now, self.reads = self.now + 1, []
         have = self.cached(track)
         missing = pages & ~have
@@ -107,7 +107,7 @@ class Tracks(Reference):
         self.staged[why] += 1
 
     def observe(self, track, hit, write):
-        """Handle an access to a cached track, before anything moves."""
+        """Handle an access to a cached track, before any track moves."""
 
     def arrive_late(self, track):
         """Handle the arrival of an operation that begins with this track while a read waits for the track.

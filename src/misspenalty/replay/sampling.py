@@ -77,8 +77,8 @@ def error_bar(whole: Any, parts: Any, at_own_rate: Any) -> Any:
     differences: from the sample to the mean of the parts, and from the sample to the same sample in a cache scaled by
     the share of the blocks that it actually contains. On most traces both are small. The first is large where the hit
     ratio of a small cache on few blocks differs from that of a large one on many: at the cliff of a loop, or for LFU
-    among many blocks that are used once. The second is large where a loop just fits or just does not: a sample that
-    has slightly too many or too few blocks then falls on the other side of the cliff.
+    among many blocks that are used once. The second is large where a loop barely fits or barely fails to fit: a sample
+    that has slightly too many or too few blocks then falls on the other side of the cliff.
 
     Parameters
     ----------

@@ -324,7 +324,7 @@ def _policies(
 
 
 def _needs_opt(definitions: list[Definition]) -> bool:
-    """Tell whether OPT must be added to the requested policies, to check one that exists only in Python."""
+    """Return whether OPT must be added to the requested policies to check one that exists only in Python."""
     return any(d.kernel is None and not d.offline for d in definitions) and all(d.name != "opt" for d in definitions)
 
 

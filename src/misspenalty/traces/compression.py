@@ -48,7 +48,7 @@ class Streams:
         self.file.close()
 
     def read(self, size: int = -1) -> bytes:
-        """Return the next `size` bytes, or fewer at the end; all that are left if `size` is below 0."""
+        """Return the next `size` bytes, or fewer at the end; return all remaining bytes if `size` is below 0."""
         parts: list[bytes] = []
         size = sys.maxsize if size < 0 else size
         while size:

@@ -142,7 +142,7 @@ def as_table(text: str) -> str:
 
 
 def _values(entry: Any, above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Yield each value of an object and of the objects in it that is not a list, with the keys that lead to it."""
+    """Yield each value, except lists, of an object and of the objects in it, with the keys that lead to the value."""
     for key, value in entry.items():
         if isinstance(value, dict):
             yield from _values(value, (*above, key))

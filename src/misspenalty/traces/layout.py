@@ -35,7 +35,7 @@ INT, TEXT = pa.int64(), pa.string()
 
 @dataclass(frozen=True)
 class Layout:
-    """How one file is written.
+    """Description of how one file is written.
 
     Attributes
     ----------

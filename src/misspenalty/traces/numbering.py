@@ -72,7 +72,7 @@ class Numbering:
 
 
 class Shards:
-    """Files of a folder among which references are distributed by the hash of their address."""
+    """Files in a folder, among which references are distributed by the hash of their addresses."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

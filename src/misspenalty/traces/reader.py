@@ -32,8 +32,8 @@ GROUP = "misspenalty.formats"  # group of entry points
 class Requests(NamedTuple):
     """A batch of requests as a reader yields them; arrays of one length."""
 
-    start: np.ndarray  # uint64, first block of the request
-    count: np.ndarray | None = None  # int64, blocks of the request; None: one each
+    start: np.ndarray  # uint64, first block of each request
+    count: np.ndarray | None = None  # int64, blocks of each request; None: one each
     write: np.ndarray | None = None  # bool; None: all are reads
     time: np.ndarray | None = None  # int64, ns since the trace began; None: there are no times
     size: np.ndarray | None = None  # int64, bytes of the object, -1 if unknown; None: all blocks have the same size

@@ -25,7 +25,7 @@ PLURAL = re.compile(r"\b(block|column|hit|line|miss|note|object|prompt|read|reco
 
 
 def counted(count: int, what: str) -> str:
-    """Return a number and what it counts, whose first noun is given in the plural and becomes singular for 1.
+    """Return a number and what it counts; the first noun of `what` is a plural, which becomes singular for 1.
 
     Examples
     --------
@@ -60,7 +60,7 @@ def check_heeded(reading: "Reading", options: dict[str, Any], path: PathLike[str
 
 @dataclass(frozen=True)
 class Reading:
-    """How the content of a file was understood.
+    """Description of how the content of a file was understood.
 
     Attributes
     ----------

@@ -89,7 +89,7 @@ class Table:
     open_ended : bool
         Whether lines may have further columns.
     optional : int
-        How many of the last columns a file may lack.
+        Number of columns that a file may lack at the end.
     from_start : bool
         Whether times count from the start of the trace, not from an epoch; the first time is kept and need not be 0.
     assumes_time : bool

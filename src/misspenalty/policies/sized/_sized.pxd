@@ -42,7 +42,7 @@ cdef class SizedCache(Policy):
     cdef void load(self, block_t block) noexcept nogil
     cdef void evict(self) noexcept nogil
     cdef void settle(self) noexcept nogil
-    cdef void leave(self, block_t block, int ghosts) noexcept nogil   # removes it; `ghosts` may be ABSENT
+    cdef void leave(self, block_t block, int ghosts) noexcept nogil   # removes the object; `ghosts` may be ABSENT
 
     cdef inline block_t oldest(self, int where) noexcept nogil:
         """Return the least recently added object of a list, or a number of at least `blocks` if the list is empty."""

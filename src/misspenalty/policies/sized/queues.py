@@ -110,7 +110,7 @@ class SLRU(SizedReference):
             at -= 1
 
     def evict(self):
-        """Evict the oldest object of the lowest segment that has any."""
+        """Evict the oldest object of the lowest segment that is not empty."""
         self.leave(next(segment for segment in self.segments if segment).oldest)
 
 

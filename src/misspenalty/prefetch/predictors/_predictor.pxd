@@ -11,7 +11,7 @@ cdef class Predictor(Kernel):
     cdef readonly Py_ssize_t files          # distinct files; every id is below it
     cdef readonly Py_ssize_t most           # maximum number of files predicted after one event
     cdef readonly int64_t events            # events seen
-    cdef file_t* predicted                  # files predicted after the last event, in order; room for `files`
+    cdef file_t* predicted                  # files predicted after the last event, in order; has room for `files`
     cdef Py_ssize_t number                  # number of files predicted
     cdef uint32_t* stamps                   # by file: the stamp of the last event after which it was predicted
     cdef uint32_t stamp                     # stamp of the last event; 0 = no event yet

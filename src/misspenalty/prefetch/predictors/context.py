@@ -46,7 +46,7 @@ class Node:
         return self.parent is None or (self in self.parent.children and self.parent.alive)
 
     def size(self):
-        """Count the nodes from this one down."""
+        """Count this node and its descendants."""
         return 1 + sum(child.size() for child in self.children)
 
     def child(self, file):
@@ -68,7 +68,7 @@ class Node:
             siblings.insert(place, self)
 
     def halve(self):
-        """Halve the counts from this node down, and drop children whose count becomes zero."""
+        """Halve the counts of this node and its descendants, and drop children whose count becomes zero."""
         self.count //= 2
         for child in self.children:
             child.halve()

@@ -21,7 +21,7 @@ Deviations and decisions, beyond those of context.py:
   the steps before it in the chain.
 - All live contexts predict; with `longest` 1 only the longest one that can predict anything does.
 - If the threshold is 0.5 or less, all likely children are predicted and the chain follows the most likely.
-- The threshold is not known; the default, 0.75, is in the middle of the range that gives one sequence.
+- The paper's threshold is not known; the default, 0.75, is in the middle of the range that gives one sequence.
 """
 
 import functools

@@ -114,7 +114,7 @@ def track_cache(
     observe: Mapping[str, Any] | None = None,
     **parameters: Any,
 ) -> Any:
-    """Make a cache of tracks: a kernel whose ``request`` a controller calls, or which replays a trace.
+    """Make a cache of tracks, a kernel that replays a trace, or whose ``request`` is called by a controller.
 
     Parameters
     ----------
