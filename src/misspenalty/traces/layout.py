@@ -106,7 +106,7 @@ class Layout:
         return "integer"
 
     def is_row(self, line: bytes) -> bool:
-        """Return whether a line of a table with a separator is a row, not blank, a comment or a repeated header."""
+        """Return whether a line of a table with a separator is a row, not a blank line, comment or repeated header."""
         text = line.strip()
         if not text or text == self.heading:
             return False
