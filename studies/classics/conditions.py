@@ -1,5 +1,5 @@
-"""Compute the classics study's tables under other readings of facts that the papers leave open, from the same
-replays."""
+"""Compute the classics study's tables from the same replays, under other readings of facts that the papers leave
+open."""
 
 import re
 
@@ -16,7 +16,7 @@ IN_PLACE = {  # condition -> the policy, and the row with other parameters that 
     "ARC under the conventions of the program of LIRS2's authors": ("arc", "arc_program"),
 }
 FIXED = "fixed splits of 1 to 99 % of the cache, none without a page"
-UNTUNED = {  # condition -> policies whose correlated reference period, which was tuned, is kept at 0
+UNTUNED = {  # condition -> policies whose correlated reference period is fixed at 0 instead of tuned
     "LRU-2 without a correlated reference period": ("lru2",),
     "LRFU without a correlated reference period": ("lrfu",),
 }
@@ -28,8 +28,8 @@ def under_conditions(replays, published):
     Parameters
     ----------
     replays, published : path-like
-        CSV files of the replays, which `misspenalty_studies.classics.tables.hit_ratios` takes, and of the published
-        misses, which `program` takes.
+        CSV files: the replays for `misspenalty_studies.classics.tables.hit_ratios`, and the published misses for
+        `program`.
 
     Returns
     -------

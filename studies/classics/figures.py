@@ -87,7 +87,7 @@ def looping(table, published):
     for axes, trace in zip(panels, LOOPING, strict=True):
         for policy in LOOPING_POLICIES:
             rows = table[(table["trace"] == trace) & (table["policy"] == policy)].sort_values("cache_blocks")
-            width = {"lru": 2.2, "arc": 1.4}.get(policy, 0.9)  # wide lines below narrow ones: all show where they agree
+            width = {"lru": 2.2, "arc": 1.4}.get(policy, 0.9)  # wide lines are drawn first, so that all show
             line = policy_line(policy) | {"markersize": 2.4, "markeredgecolor": "none", "linewidth": width}
             axes.plot(rows["cache_blocks"], rows["hit_ratio_pct"], zorder=3 - width / 10, **line)
         marks = published[(published["trace"] == trace) & (published["policy"] == "lru")]

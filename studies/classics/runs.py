@@ -11,7 +11,7 @@ from misspenalty.traces import Trace, open_trace
 from misspenalty_studies.classics.lirs2 import LIRS2
 from misspenalty_studies.classics.settings import FILES, FIXED_SPLIT_TARGETS, ROWS, TRACES
 
-HIR_BLOCKS = 2  # minimum for LIRS in the program of LIRS2's authors, which has 1 % of the cache if that is more
+HIR_BLOCKS = 2  # minimum number in the program of LIRS2's authors, which uses 1 % of the cache if that is more
 HIR_SHARE = 0.01
 
 
@@ -99,7 +99,7 @@ def _as_program(name, trace, sizes):
     tables = []
     for size in sizes:
         blocks = max(HIR_BLOCKS, int(HIR_SHARE * size))
-        # take the middle of the shares that amount to this number of whole blocks, so that rounding cannot change it
+        # Pass the middle of the range of shares that yield this number of blocks, so that rounding cannot change it.
         table = hit_ratio_curve(shorter, "lirs", [size], hirs=min((blocks + 0.5) / size, 1.0))
         tables.append(_rows(name, "lirs_program", _of_all(table, trace), {"hir_blocks": blocks}))
     for label, policy in (("lirs2_program", LIRS2), ("arc_program", ProgramARC)):

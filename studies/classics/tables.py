@@ -3,7 +3,7 @@
 import pandas as pd
 
 KEYS = ["trace", "cache_blocks", "policy"]
-AS_PROGRAM = {"lirs_program": "lirs", "lirs2_program": "lirs2", "arc_program": "arc"}  # program's row -> policy
+AS_PROGRAM = {"lirs_program": "lirs", "lirs2_program": "lirs2", "arc_program": "arc"}  # label of a replay -> policy
 
 
 def hit_ratios(replays):
@@ -41,8 +41,8 @@ def comparison(hit_ratios, published):
     -------
     DataFrame
         ``trace, cache_blocks, policy, source, published_pct, hit_ratio_pct, difference_points, parameters``; one row
-        per published number whose trace, size and policy were replayed, but two for LFU, whose definition is not
-        stated: it is compared with both of our versions.
+        per published number whose trace, size and policy were replayed. A number for LFU, whose definition is not
+        stated, has two rows, one for each of our versions.
     """
     published = published.rename(columns={"hit_ratio_pct": "published_pct"})
     other = published[published["policy"] == "lfu"].assign(policy="lfu_history")

@@ -66,8 +66,7 @@ class _Run(Settings):
 
     @model_validator(mode="after")
     def check(self):
-        """Check what a study's settings name outside of their own block: captures of the run, settings of other
-        studies."""
+        """Check references from a study's settings to captures of the run and to the settings of other studies."""
         for name in type(self).model_fields:
             if hasattr(part := getattr(self, name), "check_captures"):
                 part.check_captures(list(self.captures))

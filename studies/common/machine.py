@@ -27,7 +27,7 @@ class Parameter:
     Attributes
     ----------
     value : object
-        The value, in `unit`; None if it is not fitted yet, or if the file leaves it open, which is an error unless
+        The value, in `unit`; None if it is not fitted yet, or if the file leaves it open. The latter is an error unless
         `MachineParameters.nullable` allows it.
     unit : str
     status : str
@@ -43,7 +43,7 @@ class Parameter:
         Further values of the sensitivity run, as multiples of the value in use.
     """
 
-    __pydantic_config__ = ConfigDict(extra="forbid")  # not strict: a mapping becomes a `Parameter`
+    __pydantic_config__ = ConfigDict(extra="forbid")  # not strict, so that a mapping becomes a `Parameter`
 
     value: Any
     unit: str
@@ -148,7 +148,7 @@ class MachineParameters:
     nullable: ClassVar = False
 
     def check(self, *fitted):
-        """Check all values, as those of a file are checked: a whole number is an `int`, not one of NumPy's types.
+        """Check all values by the rules for a file: a whole number must be an `int`, not one of NumPy's types.
 
         Parameters
         ----------
@@ -201,9 +201,9 @@ def entry_of(
         if entry.status not in statuses:
             raise ValueError(f"status: {entry.status!r}; expected {', '.join(statuses)}")
         if entry.status in ("assumed", "fitted") and not entry.reason:
-            raise ValueError(f"reason: missing; expected why this value is {entry.status}")
+            raise ValueError(f"reason: missing; expected a reason why this value is {entry.status}")
         if entry.status in varied and not entry.vary:
-            raise ValueError(f"vary: missing; expected values of the sensitivity run, as the value is {entry.status}")
+            raise ValueError(f"vary: missing; expected values for the sensitivity run, as this one is {entry.status}")
         for part, value in (("value", entry.value), *(("vary", value) for value in entry.vary)):
             try:
                 values.validate_python(value)

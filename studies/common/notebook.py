@@ -87,7 +87,7 @@ def normalised(content):
     addresses, live widgets.
 
     A notebook that is run again and saved in this form has the same bytes, as long as its results are the same. Opaque
-    PNG pictures get a palette of 256 colours, with which they take a third of the space.
+    PNG pictures get a palette of 256 colours, which reduces them to a third of their size.
 
     Parameters
     ----------

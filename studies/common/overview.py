@@ -14,7 +14,7 @@ from misspenalty_studies.mq.published import printed_hit_ratios, published_rates
 WIDTH = 8.0  # inches: 800 pixels at half of OVERVIEW_DPI
 OVERVIEW_DPI = 200
 
-VERDICTS = {  # differ in hatching as well as in colour
+VERDICTS = {  # looks of the categories, which differ in hatching as well as in colour
     "free": {"facecolor": "#004c8c", "edgecolor": "white"},
     "calibrated": {"facecolor": "#3f7fb5", "edgecolor": "white", "hatch": "\\\\\\\\"},
     "fitted": {"facecolor": "#8fb8d9", "edgecolor": "#004c8c", "hatch": "xxxx"},

@@ -11,7 +11,7 @@ from typing import Any
 from misspenalty.errors import ParameterError
 
 JOBS = "misspenalty_studies.common.reporting.jobs"  # module that runs every job
-PARTS = ("first", None, "further")  # in this order: made before the rest, by `make reproduce`, by `make supplement`
+PARTS = ("first", None, "further")  # in order: made before the rest, by `make reproduce`, by `make supplement`
 
 
 def job(sources, function):
@@ -34,7 +34,7 @@ def job(sources, function):
 
 
 def _check_part(name, part, known=PARTS):
-    """Raise a `ParameterError` if `part` is unknown, because no command or the wrong one would then make the files."""
+    """Raise a `ParameterError` if `part` is unknown, because no command, or the wrong one, would make the files."""
     if part not in known:
         raise ParameterError(f"{name}: part is {part!r}; expected {' or '.join(map(repr, known))}")
 
@@ -84,7 +84,7 @@ class Simulation:
 
     @property
     def place(self):
-        """The path, made of the rule's name and its wildcards, under which its log and its costs are kept.
+        """The path of the rule's log and costs, made of the rule's name and its wildcards.
 
         The wildcard ``variant`` is a suffix that may be empty; it is appended to the name instead of making a folder.
         """
@@ -182,7 +182,7 @@ class Plan:
         Raises
         ------
         ParameterError
-            `part` is unknown, or the simulation has no inputs, but an output outside ``runs``: an archived table there
+            `part` is unknown, or the simulation has no inputs but an output outside ``runs``: an archived table there
             would be mistaken for its result.
         """
         _check_part(name, part, (None, "further"))
@@ -205,7 +205,7 @@ class Plan:
         Parameters
         ----------
         function : str
-            Dotted name, see `job`; it returns as many tables as there are names.
+            Dotted name, see `job`; it returns one table for each name.
         *names : str
             The tables, ``results/<study>/<name>.csv``; by default one, with the function's name.
         part : {None, "first", "further"}, optional

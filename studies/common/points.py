@@ -6,7 +6,7 @@ import pandas as pd
 
 
 def as_written(table, **options):
-    """Return a table as it would be read back from its file, with 10 significant digits; `options` go to ``read_csv``.
+    """Return a table as it would be read back from its file, with 10 significant digits; ``read_csv`` gets `options`.
 
     Examples
     --------
@@ -22,6 +22,6 @@ def stacked(runs):
     Parameters
     ----------
     runs : DataFrame
-        The workflow reads a list of files as one table.
+        One table, because the workflow concatenates a list of files.
     """
     return runs

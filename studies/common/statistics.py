@@ -26,7 +26,7 @@ def half_width(deviation, number):
     >>> round(float(half_width(1.0, 3)), 6)
     2.484138
     """
-    from scipy.special import stdtrit  # slow to import, and most jobs do not need it
+    from scipy.special import stdtrit  # imported here because it is slow to import and most jobs do not need it
 
     return stdtrit(np.maximum(number - 1, 1), (1 + CONFIDENCE) / 2) * deviation / np.sqrt(number)
 

@@ -9,7 +9,7 @@ import numpy as np
 from misspenalty.errors import InputError
 
 MULTIPLIER, INCREMENT = 6364136223846793005, 1442695040888963407  # constants of Knuth's MMIX
-MOST_DIGITS = 19  # of an object's number
+MOST_DIGITS = 19  # maximum number of digits of an object's number
 SEEDS = {"syn_zipf": 20261123, "syn_bursts": 20261124}
 
 
@@ -45,9 +45,9 @@ def zipf(seed=SEEDS["syn_zipf"], steps=20_000, objects=2_000, exponent=0.9):
 def bursts(seed=SEEDS["syn_bursts"], steps=20_000, objects=1_500, sessions=12):
     """Draw requests in bursts; about 30 % of the steps have no request, which is written as -1.
 
-    `sessions` sessions are active at a time, each with one object and 2 to 40 requests to make. A random session makes
-    each request. With probability one half, the session that replaces a finished one is for one of the last 200
-    finished objects, otherwise for any object.
+    `sessions` sessions are active at a time, each with one object and 2 to 40 requests to make. Each request comes
+    from a random session. With probability one half, the session that replaces a finished one is for one of the last
+    200 finished objects, otherwise for any object.
     """
     random, finished = Generator(seed), []
     made = np.full(steps, -1)

@@ -103,7 +103,7 @@ def _replayed_reductions(table):
 
 def _program(table):
     keys = ["trace", "cache_blocks", "policy"]
-    # the last row of each key is the one with the program's rules, if there is one
+    # Keep the last row of each key, which has the program's rules if the policy was replayed with them.
     both = table.sort_values("reading", kind="stable").drop_duplicates(keys, keep="last")
     return both.assign(reading=OWN, condition=BY_PROGRAM)
 

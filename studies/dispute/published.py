@@ -1,14 +1,14 @@
 """Aggregate the published results again: choose traces, and estimate each policy's gain over FIFO.
 
-Definitions are those of the authors' scripts. The reduction of a policy is (FIFO - policy) / FIFO of the miss ratios if
-it is a gain, and (FIFO - policy) / policy if it is a loss, so it is never below -1. The rules of `steps` decide whether
-a trace is used at a size; the script uses 0.1 %, 1 %, 10 % and 40 % of a trace's objects.
+The definitions are those of the authors' scripts. The reduction of a policy is (FIFO - policy) / FIFO of the miss
+ratios if it is a gain, and (FIFO - policy) / policy if it is a loss, so it is never below -1. The rules of `steps`
+decide whether a trace is used at a size; the script uses 0.1 %, 1 %, 10 % and 40 % of a trace's objects.
 
-Percentiles interpolate linearly, like the authors'. An interval of a mean is Student's; `over_traces` takes traces as
-independent draws. Traces of one data set are not independent of each other, so `over_datasets` takes only the data sets
-as independent. Fewer than `LEAST_VALUES` traces or data sets have no interval. (Until November 2026, intervals were the
-central 95 % of a percentile bootstrap. With five normal values, such intervals contain the true mean in 82 %
-of the cases, and with two in 48 %.)
+Percentiles are interpolated linearly, like the authors'. An interval of a mean is Student's t interval; `over_traces`
+treats traces as independent draws. Traces of one data set are not independent of each other, so `over_datasets` treats
+only the data sets as independent. Fewer than `LEAST_VALUES` traces or data sets have no interval. (Until
+November 2026, intervals were the central 95 % of a percentile bootstrap. With five normal values, such intervals
+contain the true mean in 82 % of the cases, and with two in 48 %.)
 """
 
 import numpy as np
@@ -64,7 +64,7 @@ LEAST_OBJECTS = 1000
 SIEVE_SOURCES = ("CDN1", "CDN2", "TencentPhoto", "Twitter", "Wiki", "meta_cdn", "meta_kv")
 WEB = (*SIEVE_SOURCES, "SocialNetwork1")
 AGGREGATED = ("reductions", "datasets", "selection", "examples", "always_missed")  # tables that `aggregate` makes
-LEAST_VALUES = 5  # with four, an interval is 1.5 times as wide as the range of the values: the model dominates it
+LEAST_VALUES = 5  # an interval over four is 1.5 times as wide as the range of the values
 
 
 def aggregate(table):
@@ -245,7 +245,7 @@ def over_datasets(values, dataset):
     """Return the interval of each column's mean over rows, with data sets as independent draws; NaN for fewer than
     `LEAST_VALUES` data sets.
 
-    The means of the data sets are taken to scatter equally around the true mean, whatever their number of rows. Their
+    The means of the data sets are assumed to vary equally around the true mean, whatever their numbers of rows. Their
     standard deviation, in which each data set counts once, then determines that of the mean over rows, in which the
     weight of a data set is its number of rows. If one data set has most of the rows, the interval is wide.
 

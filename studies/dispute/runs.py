@@ -69,7 +69,7 @@ def replay_file(trace, replayed, traces, size_ratios, threads=None):
     """
     what = traces[replayed]
     opened = open_trace(trace, format=what.get("format"))
-    sizes = {int(Fraction(str(ratio)) * opened.blocks): ratio for ratio in size_ratios}  # 0.29 * 100 is below 29
+    sizes = {int(Fraction(str(ratio)) * opened.blocks): ratio for ratio in size_ratios}  # as floats, 0.29 * 100 < 29
     sizes = {size: ratio for size, ratio in sizes.items() if size >= LEAST_BLOCKS}
     if replayed == ZIPF:
         sizes = {size: size / opened.blocks for size in ZIPF_BLOCKS} | sizes

@@ -11,7 +11,7 @@ from misspenalty_studies.common.points import as_written
 from misspenalty_studies.epcm import conditions, recordings, runs, sensitivity, setup, tables
 from misspenalty_studies.epcm.file_client.client import ClientMachine
 
-KERNELS = {"linux22": True, "linux24": False}  # whether there is a buffer-to-page copy
+KERNELS = {"linux22": True, "linux24": False}  # kernel -> whether it copies buffers to pages
 
 
 def _machine(path):

@@ -9,7 +9,7 @@ from misspenalty.plotting.parts import legend_above
 from misspenalty.plotting.style import GREY, INK, PAGE, PUBLISHED, drawn_from, new_panels
 from misspenalty_studies.epcm.figures import BENCHMARKS, KEYS, MODELS
 
-STARTS = ("#004c8c", "#56b4e9", "#009e73", "#c98a00", "#e8702a", "#b0508f")  # colours by head start; they repeat
+STARTS = ("#004c8c", "#56b4e9", "#009e73", "#c98a00", "#e8702a", "#b0508f")  # colours by head start, used in turn
 LINES = {16: ":", 32: "--", 64: "-"}  # line styles by partition size; others are solid
 COLUMNS = {"io_reduction_pct": "I/O wait removed (%)", "read_latency_us": "Mean read call (µs)"}
 

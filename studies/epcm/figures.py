@@ -126,7 +126,7 @@ def _reductions(axis, table, column, spread):
 
 
 def _write_short(axis):
-    """Write the values of the bars that are hardly visible on the axis of a panel."""
+    """Write, in one panel, the values of the bars that are too short to be seen."""
     low, high = axis.get_ylim()
     for bars in axis.containers:
         for bar in getattr(bars, "patches", ()):
@@ -185,7 +185,7 @@ def fig8(table):
     return legend_above(figure, [Patch(linewidth=0.6, **_bar(model)) for model in looks])
 
 
-_PARTS = {  # components: processor time dark or plain, waiting pale and hatched
+_PARTS = {  # looks of the components: processor time is dark or plain, waiting pale and hatched
     "compute": {"facecolor": PALE, "edgecolor": "#909090"},
     "read_call": {"facecolor": "#004c8c", "edgecolor": "white"},
     "copy_read": {"facecolor": "#56b4e9", "edgecolor": "white"},
@@ -259,7 +259,7 @@ def sensitivity(table, benchmark="andrew"):
         The workload that is shown.
     """
     table = table[(table["benchmark"] == benchmark) & ~table["model"].isin(["cold", "hot"])]
-    table = table.assign(value=table["value"].fillna(""))  # the rows of the criterion itself have none
+    table = table.assign(value=table["value"].fillna(""))  # the rows of the criterion itself have no value
     told = table[table["model"] == "foresight"]
     table = table[(table["model"] != "foresight") | (table["model_order"] == told["model_order"].max())]
     readings = list(dict.fromkeys(zip(table["varied"], table["parameter"], table["value"], strict=True)))

@@ -1,4 +1,4 @@
-# Inputs of the rules of the EPCM study.
+# Define the inputs of the EPCM study's rules.
 EPCM = config["epcm"]
 BUILDS = list(EPCM["captures"])
 

@@ -1,4 +1,4 @@
-# The EPCM study: recorded builds replayed on a file client.
+# The EPCM study replays recorded builds on a file client.
 plan = PLANS["epcm"]
 
 

@@ -10,8 +10,8 @@ supplement's section on EPCM has the table of readings with the sentences behind
 `misspenalty_studies.epcm.sensitivity` tries the other readings.
 
 - Models: last successor; PCM with partitions of 16, 32, 64 nodes and orders 2 and 4; EPCM with the same partitions and
-  orders of 70 and 80 % of them (64 with 45 is the paper's Figure 8). A claim about "EPCM" or "PCM" is about its best
-  setting, as the paper compares bars.
+  orders of 70 and 80 % of their size (64 with 45 is the paper's Figure 8). A claim about "EPCM" or "PCM" is about its
+  best setting, as the paper compares bars.
 - Events: every successful open and exec; the engine is called after each. A file is its device and inode: a new file
   takes the lowest free inode of its directory's group, so that temporary files repeat from run to run. In the paper a
   partition belongs to the directory entry; here it stays with the inode.
@@ -171,8 +171,8 @@ class Study(NamedTuple):
         return np.random.default_rng(self.seed).integers(0, int(turn), number).tolist()
 
     def led(self):
-        """Return the study with each run preceded by the last command before it and the head start, or the study itself
-        if it has no head start."""
+        """Return the study with the last command and the head start added before each run, or the study itself if it
+        has no head start."""
         if not self.head_start or isinstance(self.workload, Led):
             return self
         return self._replace(workload=Led.of(self.workload, round(self.head_start * 1e9 / self.scale)))
@@ -353,7 +353,7 @@ def waited_early(study, shares):
 
 
 def fit_copy(study, target_us, ranges):
-    """Fit the copy times at which the hot runs' mean read call takes as long as the published one, as far as the ranges
+    """Fit the copy times so that the mean read call of the hot runs takes the published time, as far as the ranges
     allow.
 
     Every copy time is at the same relative position in its range. The hot read has no I/O wait on a workload that fits

@@ -1,7 +1,7 @@
 """Try the EPCM study's other readings: every choice that the paper leaves open, changed one at a time.
 
 Nothing here is judged: the criterion in `misspenalty_studies.epcm.runs` was fixed first. The tables show how much each
-choice matters, and which of them decide whether EPCM is the best.
+choice matters, and which choices decide whether EPCM is the best.
 """
 
 from dataclasses import replace
@@ -59,7 +59,7 @@ def variations_of(choices, machine=None):
         return listed + [Variation(MACHINE, parameter, value) for parameter in few for value in few[parameter]]
     listed += [Variation(MACHINE, *pair) for pair in machine.variations(machine.testbed)]
     price = machine.testbed.copy_us_per_kb
-    return [*listed, Variation(MACHINE, "buffer_copy_us_per_kb", price)]  # both copies take the same time per KB
+    return [*listed, Variation(MACHINE, "buffer_copy_us_per_kb", price)]  # the same time for both copies
 
 
 def sensitivity(study, capture, settings, variations, placement, runs, threads=1):
@@ -97,7 +97,7 @@ def sensitivity(study, capture, settings, variations, placement, runs, threads=1
     study = study._replace(measured=study.measured[-runs:])
     tables = [_played(study, settings, Variation("none", "none", ""), threads)]
     for variation in variations:
-        # do not bind the varied study to a name: it would stay in memory while the next is prepared
+        # Do not bind the varied study to a name, which would keep it in memory while the next one is prepared.
         tables.append(_played(*_vary(study, capture, settings, variation, placement), variation, threads))
     return pd.concat(tables, ignore_index=True)
 
@@ -176,7 +176,7 @@ def _protocol(study, capture, parameter, value):
         return trained(study, value)
     if parameter == "resident":
         return study._replace(**kept(capture, study.workload, value))
-    return study._replace(**{parameter: value})  # head_start or apart
+    return study._replace(**{parameter: value})  # the parameter is head_start or apart
 
 
 def _played(study, settings, variation, threads):

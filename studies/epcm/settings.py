@@ -270,7 +270,7 @@ class EpcmSettings(Settings):
                     "epcm_shares",
                 )
             if bar.model not in BASELINES:
-                with at("epcm_shares"):  # the other parameters are within their bounds already
+                with at("epcm_shares"):  # the other parameters have been checked already
                     definition_of(bar)
         wanted = (self.fig8.partition_size, self.fig8.model_order)
         known = [(bar.partition_size, bar.model_order) for bar in bars if bar.model == "epcm"]

@@ -11,7 +11,7 @@ WAITS = [f"{name}_ns" for name in COMPONENTS if name.startswith("wait_")]
 
 
 def timed(runs):
-    """Return runs with times in s and us, next to those of the same run with cold caches."""
+    """Return runs with times in s and us, next to the times of the same run with cold caches."""
     runs = runs.copy()
     runs["elapsed_s"] = runs[[f"{name}_ns" for name in COMPONENTS]].sum(axis=1) / 1e9
     runs["io_wait_s"] = runs[WAITS].sum(axis=1) / 1e9
@@ -76,7 +76,7 @@ def _ordered(frame):
 def fig8(runs, benchmark, partition_size, model_order):
     """Compute Figure 8: the distribution of read calls by time in a typical hot run, and in the same run with EPCM.
 
-    The typical run is the hot one with the median read latency (of two in the middle, the faster).
+    The typical run is the hot one with the median read latency (the faster of two in the middle).
 
     Parameters
     ----------

@@ -52,7 +52,7 @@ class Variant:
         self.points_mb = points_mb
         fits = {one.parameter: one for one in load_calibration(calibration) if one.study == "hac"}
         self.size, self.install = fits["server_cache_mb"], fits["install_instructions"]
-        self.seeds = list(samples(sweeps, load_testbed(machine), sizes))  # the installation is not priced yet
+        self.seeds = list(samples(sweeps, load_testbed(machine), sizes))  # the cost of installation is fitted later
 
     def server_fit(self):
         """Compute the hit rate of hot T1 with each size of the server's cache.

@@ -85,12 +85,12 @@ def claims(record, tables):
     _projections(record, tables["projections"].value, fig10, fetch, replacement, conversion)
     _hit_time(record, tables["hit_time"].seconds)
     record.no_table("hac.setup.client", "hac.setup.ppro", "hac.setup.single_client", "hac.setup.hot_static")
-    # for these, the paper cites another paper's measurements on another machine
+    # For these claims, the paper cites another paper's measurements on another machine.
     record.no_table(*(f"hac.proj.quickstore_{name}" for name in ("mapping", "unmapped", "cold_t1")))
 
 
 def _curve(sweep, traversal):
-    """Return the replacement overhead over the sizes swept; omit the paper's size if hot iterations fetch next to
+    """Return the replacement overhead over the sizes swept; omit the paper's size if hot iterations fetch almost
     nothing there."""
     curve = sweep.xs((traversal, "replacement"), level=("traversal", "component"))
     return curve.dropna() if curve.count() > 1 else curve

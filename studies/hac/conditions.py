@@ -1,16 +1,16 @@
 """Compute the HAC study's tables under other readings of what the paper leaves open.
 
 The readings concern what a cache size includes, the server's cache, the order of pages on the drive, where T1- stops,
-the database, and the unit costs that decide a claim which is not reproduced. The study's fit is not repeated. For hit
+the database, and the unit costs that decide a claim that is not reproduced. The study's fit is not repeated. For hit
 times (Table 3), the numbers of instructions per object are changed one at a time. The paper does not print what a cache
 size includes; in the study, it covers frames and indirection table. If sizes cover the frames alone, the cache holds
 more, and hot iterations at the paper's sizes may fetch nothing; under this reading, only Figure 9 is computed, for its
 peaks of replacement. The conditions on the server's cache, the order of pages on the drive, T1- and the database are
 tried alone and together, at most one from each group; the paper's projections for several clients, other networks and a
 busy processor are computed only under each condition alone. A server's cache of 28.5 MB, with which hot T1 hits about
-as often as printed, is tried alone and only on the study's database. So are unit costs, one at a time. The Pentium
-Pro's costs affect only the projections to it. If the number of words in an activation record changes, the traversals
-are run again at the paper's points.
+as often as printed, is tried alone and only on the study's database. Unit costs, too, are changed one at a time and
+only on this database. The Pentium Pro's costs affect only the projections to it. If the number of words in an
+activation record changes, the traversals are run again at the paper's points.
 """
 
 import itertools
@@ -171,7 +171,7 @@ def under_conditions(
             [
                 mean_over_seeds(tables, KEYS[item]).assign(condition=words)
                 for words, tables in sorted(each.items(), key=lambda entry: entry[0].count("; "))
-                if len(tables) == len(frames)  # all seeds have this table
+                if len(tables) == len(frames)  # leave out tables that a seed lacks
             ],
             ignore_index=True,
         )
@@ -187,7 +187,7 @@ class _Database:
         self.data, self.sweeps, self.iterations = data, sweeps, iterations
         runs, curves = runs_at(sweeps, points_mb), {name: self._curve(name, swept) for name, swept in sweeps.items()}
         size = points_mb["T1-"]
-        # key: whether a count of calls stops T1-; value: a dict by traversal
+        # The keys say whether a count of calls stops T1-; the values are dicts by traversal.
         self.runs = {False: runs, True: runs | {"T1-": Point(at_size(calls, size), size)}}
         self.curves = {False: curves, True: curves | {"T1-": self._curve("T1-", calls)}}
         self.others = projections.other_runs(data, points_mb, iterations, costs.testbed)

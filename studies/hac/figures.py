@@ -11,7 +11,7 @@ from misspenalty.plotting.style import COLUMN, GREY, INK, PAGE, PUBLISHED, drawn
 TRAVERSALS = ("T6", "T1-", "T1", "T1+")
 SYSTEMS = {"hac": "HAC", "fpc": "FPC", "gom": "dual buffer"}
 _LOOKS = dict(zip(SYSTEMS, SERIES, strict=False))
-_PARTS = [  # dark and plain to light and hatched, so that a stack is readable in grey too
+_PARTS = [  # from dark and plain to light and hatched, so that a stack is readable in grey
     {"facecolor": "#004c8c", "edgecolor": "white"},
     {"facecolor": "#e8702a", "edgecolor": "white"},
     {"facecolor": "#cfeadf", "edgecolor": "#009e73", "hatch": "...."},
@@ -28,7 +28,7 @@ def at_points(table, points_mb):
 
 
 def _stacks(axis, table, parts):
-    """Draw stacked bars, one per traversal in `table`, one part per component; return the names of the traversals."""
+    """Draw one stacked bar per traversal in `table`, with a part per component; return the names of the traversals."""
     names = [name for name in TRAVERSALS if name in set(table["traversal"])]
     wide = table.pivot_table(index="traversal", columns="component", values="us").reindex(names) * 1e-3
     foot = np.zeros(len(names))
@@ -98,7 +98,7 @@ def fig9(table, published):
             printed = said.loc[name, f"{part}_over_fetch_pct"]
             if pd.notna(printed):
                 right.plot(place, printed, zorder=5, **_MARK)
-            # a mark at the place of the number moves the number up
+            # Move the number up if the mark would cover it.
             lifted = pd.notna(printed) and -0.04 * top < printed - share[name] < 0.1 * top
             above = printed + 0.025 * top if lifted else share[name]
             right.text(place, above, f"{share[name]:.1f}", ha="center", va="bottom", fontsize=7)
@@ -254,7 +254,7 @@ def peaks(table, frames, published):
                 axis.plot(best["cache_mb"], best["us"] / 1000, "o", markersize=8, fillstyle="none", color=look["color"])
         axis.axvline(said[name], color=INK, linewidth=0.9, linestyle=(0, (3, 2)))
         axis.set_title(name)
-        if np.isfinite(axis.dataLim.y1):  # at some size, hot iterations fetch enough
+        if np.isfinite(axis.dataLim.y1):  # hot iterations fetch enough at some size
             axis.set_ylim(0, 1.15 * axis.dataLim.y1)  # leaves room for the circles
         axis.locator_params(axis="x", nbins=4)
     axes[0].set_ylabel("Replacement per fetch (ms)")

@@ -1,4 +1,4 @@
-# Inputs of the rules of the study hac.
+# Define the inputs of the HAC study's rules.
 from misspenalty_studies.hac.objects.traversals import BY_CALLS, STATIC
 
 HAC = config["hac"]

@@ -23,7 +23,7 @@ from misspenalty_studies.common.claims.forms import (
 )
 from misspenalty_studies.common.claims.numbers import DIGITS, close, compare, number, rounded, series, significant, text
 
-LIMIT_OBTAINED = "limit obtained: "  # begins the note of an entry that is not compared with the printed limit
+LIMIT_OBTAINED = "limit obtained: "  # start of the note on an entry that is compared with an obtained limit
 
 
 @dataclass
@@ -111,7 +111,7 @@ class Amount(Form):
         if aim is not None and holds:
             holds, direction = all(within(*aim[:2], x, aim[2]) for x in self.obtained), self._on_side(aim[2], half)
         note = LIMIT_OBTAINED + "; ".join(text(limit, rounded) for limit in self.limits) if self.limits else ""
-        if claim.published.get("reached"):  # the printed limit is a number to reach: report the distance to it
+        if claim.published.get("reached"):  # the limit has to be reached, so report the distance from it
             beyond = max((value - claim.published["limit"] for value in self.obtained), key=abs)
         else:
             beyond = max(far for _, far in excess)

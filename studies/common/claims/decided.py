@@ -15,7 +15,7 @@ class Decided:
 
     def __init__(self, name, module, tables, variant):
         self.name, self.module, self.frames, self.halves, self.seeds = name, module, {}, {}, {}
-        self._lost = {}  # cells -> ids, from `losing`
+        self._lost = {}  # cells -> ids of the claims that lose a number without them, cached by `losing`
         self.samples = {
             item: tables[f"{name}_{item}{BY_SEED}"]
             for item, table in module.TABLES.items()
@@ -170,8 +170,8 @@ class Decided:
 
     @cached_property
     def reasons(self):
-        """For each claim that lacks a number, by id, a text that says why: the first missing table or cell that the
-        claim reads or, if it reads no such cell, the other possible causes."""
+        """The reason, by id, why a claim lacks a number: the first missing table or cell that the claim reads or, if it
+        reads none, the other possible causes."""
         ids = {id for id, form in self.forms.items() if form} - self.complete
         here = ids & self.losing([hole[:3] for hole in self.holes]) if ids else ids
         return dict.fromkeys(ids, "a row is missing, or the claim divides by zero") | self._first(here, self.holes)

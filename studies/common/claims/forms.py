@@ -14,7 +14,7 @@ from misspenalty_studies.common.claims.noise import Moved
 from misspenalty_studies.common.claims.numbers import SLACK, close, rounded
 
 VERDICTS = ("reproduced", "tie", "direction", "not_reproduced", "not_testable")
-TOLERANCES = {"value": 0.15, "ratio": 0.15, "equivalence": 0.10}  # relative
+TOLERANCES = {"value": 0.15, "ratio": 0.15, "equivalence": 0.10}  # relative tolerances by kind of claim
 TIE = 0.05
 CERTAIN = Moved()
 NEAR = 0.10  # "almost ten" means nine to ten

@@ -83,7 +83,7 @@ class Target(TypedDict):
 
 @with_config(extra="forbid")
 class Driven(TypedDict):
-    """A result table that depends on a parameter; `columns` lists these columns, unless they are all."""
+    """A result table that depends on a parameter; `columns` lists the columns that do, unless all of them do."""
 
     table: str
     columns: NotRequired[Annotated[list[str], Field(min_length=1)]]
@@ -143,7 +143,7 @@ class Fit(BaseModel):
     @field_validator("study")
     @classmethod
     def check_study(cls, name):
-        """Refuse any name but those of the studies with claims."""
+        """Refuse a name that is not that of a study with claims."""
         if name not in studies() or not studies()[name].judged:
             raise ValueError(f"{name!r} is not a study with claims")
         return name
@@ -206,7 +206,7 @@ def read_ledger(path):
         place = {"path": path, "line": lines.get(entry["id"])}
         if entry["id"].partition(".")[0] != study:
             raise InputError(
-                f"the id {entry['id']} is not one of the study {study}",
+                f"the id {entry['id']} does not belong to the study {study}",
                 **place,
                 expected=f"ids that begin with {study}.",
             )

@@ -43,11 +43,11 @@ def runs(frames, halves):
     >>> [run["table2"]["ms"].tolist() for run in runs({"table2": frame}, {"table2": half})]
     [[5.5, 7.0], [4.5, 7.0]]
     """
-    cells = {item: np.argwhere(half.to_numpy().T > 0) for item, half in halves.items()}  # in the order of the columns
+    cells = {item: np.argwhere(half.to_numpy().T > 0) for item, half in halves.items()}  # by column
     number = sum(map(len, cells.values()))
     if not number:
         return
-    from scipy.linalg import hadamard  # slow to import, and most jobs do not need it
+    from scipy.linalg import hadamard  # imported here because it is slow to import and most jobs do not need it
 
     order = min(RUNS, 2 ** int(np.ceil(np.log2(number + 1))))
     signs = hadamard(order)[:, 1:]
@@ -81,8 +81,8 @@ class Moved:
     seeds: bool = False
 
     def spread(self, middle, numbers):
-        """Return half the width of each number's interval; 0 if there are no forms, and infinite where one of them has
-        no finite number, such as a division by 0.
+        """Return half the width of each number's interval; 0 if there are no forms, and infinity where a form has no
+        finite number, for example after a division by 0.
 
         Parameters
         ----------

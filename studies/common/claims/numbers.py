@@ -81,19 +81,19 @@ def rounded(value, digits=DIGITS, half=0.0):
     ('19.84', '71355', '1235000', '48', '0.1854')
     """
     value = float(value)
-    if abs(value) >= WHOLE:  # written with six digits: rounding the largest numbers would overflow
+    if abs(value) >= WHOLE:  # write six digits, because rounding the largest numbers would overflow
         return number(value)
     if not math.isfinite(value) or value == 0 or value.is_integer():
         return f"{value + 0.0:.0f}" if math.isfinite(value) else number(value)
     places = digits - 1 - math.floor(math.log10(abs(value)))
     if half > 0 and math.isfinite(half):
         places = min(places, 1 - math.floor(math.log10(half)))
-    written = f"{round(value, places) + 0.0:.{max(places, 0)}f}"  # + 0.0: never -0
+    written = f"{round(value, places) + 0.0:.{max(places, 0)}f}"  # adding 0.0 turns -0 into 0
     return (written.rstrip("0").rstrip(".") if "." in written else written) if abs(value) >= 1e-6 else number(value)
 
 
 def last_place(written):
-    """Return the last decimal place of a number that `rounded` wrote, without an interval and without zeros at its end.
+    """Return the last known decimal place of a number that `rounded` wrote without an interval or trailing zeros.
 
     >>> [last_place(written) for written in ("35.4", "7", "0.0445", "120345", "0")]
     [2, 3, 5, 0, inf]

@@ -43,7 +43,7 @@ class Reason(BaseModel):
 
     @model_validator(mode="after")
     def check_values(self):
-        """Refuse a text that has a name in braces for which there is no value."""
+        """Refuse a reason with a name in braces that `values` lacks."""
         named = {name for _, name, _, _ in string.Formatter().parse(self.reason) if name is not None}
         if odd := sorted(named - self.values.keys()):
             raise ValueError(f"reason: has {{{odd[0]}}}, but `values` has no such key")
@@ -182,9 +182,9 @@ def _same(value, entry):
     """Tell whether a value under a condition rounds to the obtained value of an entry; both are texts that may contain
     several numbers.
 
-    The value has up to six digits. An obtained number may have fewer, and zeros at its end are not written: 7 may be
+    The value has up to six digits. An obtained number may have fewer, and its trailing zeros are not written: 7 may be
     7.000. If it was rounded to its interval, its last place is that of the interval's ends. The intervals of a
-    comparison over several seeds are not known here, so its last place is taken to be the one written.
+    comparison over several seeds are not known here, so the last place written is taken as its last place.
     """
     texts = (str(value), entry.obtained, entry.low, entry.high)
     numbers, others, *ends = (re.split(NUMBER, text) for text in texts)  # every second part is a number

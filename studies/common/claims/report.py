@@ -37,7 +37,7 @@ def judge(ledger, studies, tables, *, notes=None, calibration=(), variant=""):
     calibration : iterable of Fit
         From `load_calibration`.
     variant : str
-        Suffix of the tables of a variant, such as ``_calibrated``; an absent table then is not part of the variant.
+        Suffix of the tables of a variant, such as ``_calibrated``; tables that are absent are then not part of it.
 
     Returns
     -------

@@ -67,7 +67,7 @@ class Table:
         missing = _absent(given, self.rows)
         table = given.reindex(columns=[*self.keys, *self.values])
         if missing:
-            # a row need not name every key; keys that it does not name are set to 0
+            # A row need not name every key; the keys that it leaves out are set to 0.
             added = pd.DataFrame(missing, columns=list(self.keys)).astype(object).fillna(0)
             table = pd.concat([table.astype(object), added], ignore_index=True)
             table[list(self.keys)] = table[list(self.keys)].infer_objects()

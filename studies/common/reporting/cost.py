@@ -22,8 +22,8 @@ def looked_at():
 
 
 def whole(outputs, jobs, root):
-    """Tell whether `jobs` has a time for every rule that makes one of the files `outputs`; only then do sums cover a
-    complete run."""
+    """Tell whether `jobs` has a time for every rule that makes one of the files `outputs`; otherwise sums would not
+    cover a complete run."""
     index = Path(root, "results", "index.json")
     if not index.is_file():
         return False
@@ -102,7 +102,7 @@ checkout with its traces {checkout}, results and builds {results}."""
 
 def artifact_text(run, supplement, root):
     """Return a table with the command of each study, its CPU minutes, memory and disk space, and some claims with their
-    published values; None as in `readme_text`."""
+    published values; None in the same cases as `readme_text`."""
     if (found := parts(run, supplement, root)) is None:
         return None
     published = {claim.id: published_text(claim) for claim in load_ledger(root)}

@@ -43,7 +43,7 @@ class Column:
     meaning: str
 
     def accepts(self, values):
-        """Tell whether all values of a Series are of this kind; missing ones always are.
+        """Tell whether all values of a Series are of this kind; missing values are accepted.
 
         >>> Column("integer", "", "").accepts(pd.Series([1.0, None]))
         True
@@ -159,7 +159,7 @@ def declared(path):
     Raises
     ------
     InputError
-        The study in the path does not declare the table; or as in `load`.
+        The study in the path does not declare the table, or its declarations are invalid, see `load`.
 
     Examples
     --------

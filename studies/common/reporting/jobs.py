@@ -55,7 +55,7 @@ def _peak(used):
     a fork of Snakemake it includes the memory of the parent."""
     try:
         found = re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())
-    except OSError:  # not Linux
+    except OSError:  # only Linux has this file
         found = None
     return int(found[1]) if found else used.ru_maxrss
 

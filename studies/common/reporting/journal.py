@@ -16,7 +16,7 @@ TYPES = {"part": str, "name": str, "supplement": bool, "bytes": int, "sha256": s
 
 
 def _is_entry(one):
-    """Tell whether a JSON value is an entry; only results may be outputs, as `make reproduce` may delete outputs."""
+    """Tell whether a JSON value is an entry; only results may be outputs, since `make reproduce` may delete outputs."""
     if not (isinstance(one, dict) and all(isinstance(one.get(key), kind) for key, kind in TYPES.items())):
         return False
     allowed = {"inputs": True, "outputs": is_result(one["name"])}
@@ -48,7 +48,7 @@ class Journal:
     def _write(self, lines):
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with open(self.path, "a", encoding="utf-8") as stream:
-            stream.writelines(f"\n{json.dumps(line)}\n" for line in lines)  # the first \n ends a line cut short
+            stream.writelines(f"\n{json.dumps(line)}\n" for line in lines)  # the first \n ends an incomplete line
 
     def read(self, supplement):
         """Return the latest description of each file, in the form of a manifest; missing results are left out.
@@ -89,7 +89,8 @@ class Journal:
         )
 
     def take_outputs(self, names, supplement):
-        """Add files that a job has made; forget those in folders, because compiled traces have their own checksums."""
+        """Add files that a job has made; forget files in a folder that it made, because a compiled trace has its own
+        checksums."""
         folders = tuple(f"{name}/" for name in names if is_result(name) and Path(name).is_dir())
         if folders:
             for name in {one["name"] for one in self._lines() if one["name"].startswith(folders)}:
@@ -107,7 +108,7 @@ class Journal:
             )
 
     def take_input(self, name):
-        """Replace what is known of an input by what it is now, so that the next change is noticed, too."""
+        """Replace the description of an input by a present one, so that the next change is noticed, too."""
         self.dropped.add(name)
         made = describe_files([name])
         self._write({"part": "inputs", "name": name, "supplement": False, **one} for name, one in made.items())

@@ -228,7 +228,7 @@ def _log_of(path):
 
 
 def _spent(log):
-    """Read a job's CPU time and peak memory from the last line of its log; empty if the line lacks them."""
+    """Read a job's CPU time and peak memory from the last line of its log; return an empty dict if it lacks them."""
     try:
         with open(log, "rb") as stream:
             stream.seek(max(os.fstat(stream.fileno()).st_size - 200, 0))
@@ -248,7 +248,7 @@ def _amount(text):
 
 
 def read_benchmarks(folder):
-    """Read every ``.tsv`` below a folder with `read_benchmark`, by its path without the suffix (rule, then
+    """Return what `read_benchmark` reads from every ``.tsv`` below a folder, by its path without the suffix (rule, then
     wildcards)."""
     folder = Path(folder)
     return {

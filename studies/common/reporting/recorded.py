@@ -8,7 +8,7 @@ from misspenalty.errors import InputError
 from misspenalty.io.documents import read_yaml
 from misspenalty_studies.common.reporting.provenance import file_digest
 
-FACTS = "captures.yaml"  # next to the captures that it describes
+FACTS = "captures.yaml"  # file next to the captures that it describes
 
 
 def read_manifest(path):
@@ -32,7 +32,7 @@ def read_manifest(path):
         found = json.loads(text)
         for part in ("inputs", "outputs"):
             for name, described in found[part].items():
-                if "\0" in name or (part == "outputs" and not is_result(name)):  # `make` may delete its outputs
+                if "\0" in name or (part == "outputs" and not is_result(name)):  # `make` may delete outputs
                     raise ValueError(f"{name!r} is not a path below results/")
                 described["bytes"], described["sha256"]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:

@@ -31,7 +31,7 @@ class SettingError(ParameterError):
 
 @contextmanager
 def at(*key):
-    """Add to the library's errors the key of the setting that caused them.
+    """Add the key of the setting at fault to the library's errors.
 
     Raises
     ------
@@ -179,7 +179,7 @@ def _key(place):
 
 
 def _source(place, data, contents):
-    """Return the file that sets a key, the last of those that contain the longest part of the key's path; return
+    """Return the file that sets a key, that is, the last one with the longest part of the key's path; return
     ``--config`` if the command line sets it, and an empty text if no files are given."""
     found, path_of = 0, None
     for path, content in contents:

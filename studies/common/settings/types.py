@@ -71,7 +71,7 @@ def _named(pattern):
     return Annotated[str, Field(pattern=pattern, json_schema_extra={"expected": NAMES[pattern]})]
 
 
-NAMES = {  # patterns of names, in words
+NAMES = {  # pattern of a name -> description
     "^[a-z0-9][a-z0-9-]*$": "a name of lower-case letters, digits and hyphens",
     "^[a-z0-9][a-z0-9_]*$": "a name of lower-case letters, digits and underscores",
     "^[a-z][a-z0-9_]*$": "a name of lower-case letters, digits and underscores that starts with a letter",

@@ -19,7 +19,7 @@ def main(arguments=None):
     )  # fmt: skip
     options = parser.parse_args(arguments)
     extras = dict(one.partition("=")[::2] for one in options.extras)
-    if not all(extras.values()):  # an empty path would be this folder
+    if not all(extras.values()):  # an empty path would mean this folder
         parser.error("--with needs NAME=FOLDER")
     try:
         build_site(options.out, options.root, extras=extras, progress=lambda text: print(text, file=sys.stderr))

@@ -22,7 +22,7 @@ SHAPES = {
     "X": "cross", "+": "cross", "x": "cross", "*": "diamond", "_": "stroke", "|": "stroke",
 }  # fmt: skip
 HEIGHT = 260  # minimum height of a panel, in pixels
-LINE = 14  # pixels per label if the y axis has names
+LINE = 14  # height of a label in pixels, if those of the y axis are names
 _POWER = re.compile(r"\$?(?:\\mathdefault\{)?(\d+)\^\{(-?\d+)\}\}?\$?")
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 SOLID = (1, 0)  # dash pattern of a solid line
@@ -293,7 +293,7 @@ def _ticks(axis):
         return None
     low, high = sorted(axis.get_view_interval())
     values = [float(value) for value in axis.get_majorticklocs()]
-    texts = map(str, formatter.format_ticks(values))  # a label may depend on its index: format all values
+    texts = map(str, formatter.format_ticks(values))  # format all: a label may depend on its index
     return {value: _plain(text) for value, text in zip(values, texts, strict=True) if low <= value <= high}
 
 
@@ -360,7 +360,7 @@ def _axis(panel, key):
         axis |= {"values": list(ticks), "labelExpr": _labels(ticks)}
         if key == "x" and _crowded(ticks.values()):
             axis |= {"labelAngle": -90, "labelOverlap": False}
-    if key == "x" and panel.ticks["y"]:  # names take up much of a phone's width
+    if key == "x" and panel.ticks["y"]:  # names on the y axis take up much of a phone's width
         axis["titleAnchor"] = "end"
     scale = {"type": panel.scales[key], "domain": panel.domains[key], "nice": False}
     if scale["type"] == "linear":
@@ -381,7 +381,7 @@ def _labels(ticks):
 
 def _row(panel, place, mark):
     """Return a row of a chart's data, with its tooltip text."""
-    upright = panel.ticks["y"] is None  # bars are vertical, or horizontal if y has the labels
+    upright = panel.ticks["y"] is None  # bars are horizontal if the y axis has labels
     if mark["mark"] == "bar":
         along, low, high = ("x", "y", "y2") if upright else ("y", "x", "x2")
         middle = (mark[along] + mark[f"{along}2"]) / 2

@@ -178,7 +178,7 @@ def rows_of(path, numbers):
 
 
 def lines_of(path, line):
-    """Return the lines of a source, and check that it has a line of this number."""
+    """Return the lines of a source, and check that line number `line` exists."""
     with called(
         path, "the source that decides a claim", "make the readings with `.venv/bin/snakemake -c all readings`"
     ):

@@ -46,7 +46,7 @@ def _leads(link, path, anchors, site):
             return True
         target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
         found = target.is_file() and target.is_relative_to(site)
-    except (ValueError, OSError):  # not a URL, or not the name of a file
+    except (ValueError, OSError):  # the link is not a URL, or its path cannot be that of a file
         return False
     lost = parts.fragment and target in anchors and unquote(parts.fragment) not in anchors[target]
     return found and (not lost or "=" in parts.fragment)

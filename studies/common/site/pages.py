@@ -124,7 +124,7 @@ class _Site:
 
     def __init__(self, root, out, index, extras, progress):
         self.root, self.out, self.results = root, out, root / "results"
-        place = {study: about.position for study, about in studies().items()}  # the menu has the paper's order
+        place = {study: about.position for study, about in studies().items()}  # the menu is in the paper's order
         self.titles = dict(sorted(index["titles"].items(), key=lambda item: place.get(item[0], len(place))))
         self.made, self.progress = index["made"], progress
         self.figures = {figure["output"].removeprefix("results/"): figure for figure in index["figures"]}
@@ -464,7 +464,7 @@ def _under(root, source):
 
 
 def _tuples(options):
-    """Convert the options back to the workflow's form: pairs were tuples, which JSON has turned into lists."""
+    """Convert the options back to the workflow's form: JSON has turned pairs, which were tuples, into lists."""
     return {
         name: [tuple(one) if isinstance(one, list) else one for one in value] if isinstance(value, list) else value
         for name, value in options.items()

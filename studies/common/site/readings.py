@@ -63,7 +63,7 @@ def readings(module, tables, *, threads=1):
     """Find the line of code and the rows that each claim of a study is based on.
 
     A claim reads a row if it cannot be decided without that row. The rows of each table are therefore blanked, in
-    groups and then, if a claim reads any of a group, one by one; each time, all claims are decided again.
+    groups and then, if a claim reads any row of a group, one by one; all claims are decided again each time.
 
     Parameters
     ----------
@@ -109,13 +109,13 @@ def _readers(task):
     """Return pairs of a row and the claims that read it, for some rows of a table."""
     item, rows = task
     columns = list(_LOOKED_AT.module.TABLES[item].values)
-    if not _LOOKED_AT.losing([(item, list(rows), columns)]):  # none of these rows is read
+    if not _LOOKED_AT.losing([(item, list(rows), columns)]):  # no claim reads any of these rows
         return []
     return [(row, sorted(_LOOKED_AT.losing([(item, [row], columns)]))) for row in rows]
 
 
 class _Lines(Recorder):
-    """A recorder that notes the line that calls it."""
+    """A recorder that notes the line of code from which each claim is recorded."""
 
     def __init__(self, module):
         super().__init__()

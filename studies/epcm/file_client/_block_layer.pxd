@@ -18,10 +18,10 @@ cdef enum flag_t:                   # flags of an entry
     COMING = 4                      # being read
     DIRTY = 8                       # written, and not yet issued to the disk
     LEAVING = 16                    # being written
-    AHEAD = 32                      # brought into the page cache by the prefetch engine, not used since
+    AHEAD = 32                      # brought into the page cache by the prefetch engine, and not used since
     PAGE_USED = 64                  # the page has been used since the clock's hand last passed it
     BUFFER_USED = 128               # the buffer has been used since the hand last passed it
-    STORED = 256                    # has been written, so there is something to read; otherwise it may be a hole
+    STORED = 256                    # has been written, so it is not a hole
 
 cdef enum moment_t:                 # kinds of event, in their order at equal times
     AT_DISK_DONE = 0                # a request has completed; what = request
@@ -31,10 +31,10 @@ cdef enum moment_t:                 # kinds of event, in their order at equal ti
 cdef struct entry_t:
     int64_t lba                     # first sector on disk
     int64_t dirtied                 # time at which it became dirty, ns; valid if DIRTY is set
-    int32_t sectors                 # sectors it takes on disk
+    int32_t sectors                 # number of sectors on disk
     int32_t flags                   # flag_t
-    int32_t lands                   # PAGE or BUFFER: what it becomes once read
-    int32_t request                 # request it is in; NOTHING = none
+    int32_t lands                   # PAGE or BUFFER: flag to set once the entry has been read
+    int32_t request                 # request that contains the entry; NOTHING = none
     int32_t next                    # next entry of that request, by sector; NOTHING = last
     int32_t page_frame              # frame of the page; NOTHING = none
     int32_t buffer_frame            # frame of the buffer; NOTHING = none
@@ -57,32 +57,32 @@ cdef class BlockLayer(Kernel):
     cdef entry_t* entries
     cdef readonly Py_ssize_t number     # number of entries
     # the queue of requests
-    cdef request_t* requests        # as many as there are entries, since each is in at most one request
+    cdef request_t* requests        # one per entry, because an entry is in at most one request
     cdef int32_t free               # first unused request
     cdef int32_t head               # head of the queue in the elevator's order; NOTHING = none queued
     cdef int32_t* rank              # rank of each entry by sector
     cdef int32_t* ranked            # entry of each rank
     cdef ranks_t heads              # ranks of the first entries of queued requests
-    cdef bint plugged               # requests wait for more to join them
+    cdef bint plugged               # whether requests wait so that more can join them
     cdef int64_t max_sectors        # maximum number of sectors of a request
-    cdef bint demand_first          # requests that a process waits for overtake the others
+    cdef bint demand_first          # whether requests that a process waits for overtake the others
     # the disk
     cdef Drive drive                # None = the fixed-service device
     cdef drive_t* d
     cdef int64_t depth              # requests served at a time (fixed-service device)
     cdef int64_t access             # fixed-service device: access time per request, ns
     cdef int64_t sector             # fixed-service device: transfer time per sector, ns
-    cdef int64_t host               # time from the decision to serve a request until the disk knows of it, ns
-    cdef int64_t serving            # requests at the disk
+    cdef int64_t host               # time from the decision to serve a request until it reaches the disk, ns
+    cdef int64_t serving            # number of requests at the disk
     cdef int64_t latest             # completion time of the most recently issued request, ns
     cdef queue_t events
     # memory
-    cdef int64_t* frames            # content of each: 2 * entry + (1 = its buffer, 0 = its page); NOTHING = unused
+    cdef int64_t* frames            # of each frame: 2 * entry + (1 = holds its buffer, 0 = its page); NOTHING = unused
     cdef int32_t* unused            # stack of unused frames
     cdef Py_ssize_t room            # total number of frames
-    cdef Py_ssize_t spare           # unused frames
+    cdef Py_ssize_t spare           # number of unused frames
     cdef Py_ssize_t hand            # the clock's hand: next frame to examine
-    cdef bint separate              # written blocks stay in the buffer cache only (Linux 2.2)
+    cdef bint separate              # whether written data has a buffer cache of its own (Linux 2.2)
     # write-back
     cdef int32_t oldest             # oldest dirty entry; NOTHING = none is dirty
     cdef int32_t newest

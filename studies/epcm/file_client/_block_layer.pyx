@@ -82,7 +82,7 @@ cdef class BlockLayer(Kernel):
         """Connect the queue to a drive or, with None, to the fixed-service device."""
         cdef Py_ssize_t i
         if drive is not None and self.depth != 1:
-            raise ParameterError(f"a drive is given one request at a time; depth is {self.depth}")
+            raise ParameterError(f"a drive serves one request at a time, but depth is {self.depth}")
         for i in range(self.number if drive is not None else 0):
             if self.entries[i].lba < 0 or self.entries[i].lba + self.entries[i].sectors > drive.d.m.blocks:
                 raise ParameterError(f"entry {i} is at sector {self.entries[i].lba}; the drive has {drive.d.m.blocks}")
@@ -106,7 +106,7 @@ cdef class BlockLayer(Kernel):
         return i != NOTHING and self.requests[i].write == write and self.requests[i].sectors + e.sectors <= self.max_sectors
 
     cdef void append(self, int32_t i, int32_t entry) noexcept nogil:
-        """Append an entry to a request, and merge the request with the next in the queue if the two now fit together."""
+        """Append an entry to a request; merge the request with the next in the queue if the two now fit together."""
         cdef request_t* r = &self.requests[i]
         cdef request_t* other
         cdef int32_t joined
@@ -288,7 +288,7 @@ cdef class BlockLayer(Kernel):
     # -------------------------------------------------------------------------------------------- memory
 
     cdef int64_t hold(self, int32_t entry, bint buffer, int64_t now) except -1 nogil:
-        """Allocate a frame for an entry, evicting a page or buffer if none is unused; return when it is available."""
+        """Allocate a frame for an entry, evicting a page or buffer if none is unused; return the time when done."""
         cdef int32_t frame
         while self.spare == 0 and not self.evict():
             self.write_back(now, now)
@@ -321,7 +321,7 @@ cdef class BlockLayer(Kernel):
         self.spare += 1
 
     cdef bint evict(self) noexcept nogil:
-        """Free the first evictable frame not used since the clock's hand last passed; return whether there was one."""
+        """Free the next evictable frame not used since the clock's hand last passed; return whether there was one."""
         cdef Py_ssize_t looked
         cdef int32_t entry
         cdef int32_t* flags
@@ -381,7 +381,7 @@ cdef class BlockLayer(Kernel):
         cdef int32_t i = self.oldest, following
         cdef bint any = False
         while i != NOTHING and self.entries[i].dirtied <= older:
-            following = self.entries[i].newer       # `submit` may process a write-back that was due, which cleans it
+            following = self.entries[i].newer       # may be cleaned if `submit` processes a write-back that is due
             if self.entries[i].flags & (DIRTY | LEAVING | COMING) == DIRTY:
                 self.clean(i)
                 self.submit(i, True, now)

@@ -7,9 +7,9 @@ from misspenalty_studies.epcm.file_client._file_calls cimport COMPONENTS
 
 
 cdef struct inode_t:
-    int64_t size                    # bytes; NOTHING = does not exist
+    int64_t size                    # bytes; NOTHING = the file does not exist
     int64_t ahead                   # time of the engine's first prefetch of it since its last use, ns; NOTHING = none
-    int64_t due                     # event by which it is used if the prediction is right; valid if `ahead` is set
+    int64_t due                     # latest event at which a right prediction expects its use; valid if `ahead` is set
     int32_t first                   # its first entry
     int32_t pages                   # entries
     int32_t present                 # pages in the page cache or being read into it
@@ -23,10 +23,10 @@ cdef class PageCache(BlockLayer):
     cdef int32_t* owners            # inode of each entry; blocks of metadata have none
     cdef Py_ssize_t paths
     cdef const int64_t[::1] walk_at # start of each path's metadata blocks in `walks`, then the end of the last path's
-    cdef const int32_t[::1] walks   # blocks of metadata, from the root down; a path's own inode last
+    cdef const int32_t[::1] walks   # each path's blocks of metadata, from the root down to its own inode
     cdef int64_t kilobyte           # time to copy 1024 bytes to the reader, ns
     cdef int64_t buffer_kilobyte    # time to copy 1024 bytes from a buffer to a page, ns
-    cdef int64_t block              # bytes of a block of the file system
+    cdef int64_t block              # block size of the file system, bytes
     cdef int64_t[COMPONENTS] spent  # ns
     cdef readonly int64_t copied    # blocks copied from buffers to pages in read calls
     cdef readonly int64_t copied_ahead  # blocks that the engine copied
@@ -36,14 +36,14 @@ cdef class PageCache(BlockLayer):
     cdef readonly int64_t lead_time # total time from prefetch to use, ns
     cdef readonly int64_t foretold  # files used after a prefetch, no later than the event `due`
     cdef readonly int64_t foretold_time # total time from prefetch to use of these files, ns
-    cdef int64_t event              # events of the run so far that the predictor has seen
+    cdef int64_t event              # number of events that the predictor has seen in the run
 
-    # Functions for the walk to a file.
+    # These functions look up, create and rename files.
     cdef int64_t walk(self, int32_t path, bint found, int64_t now, int32_t waits) except -1 nogil
     cdef int64_t new_inode(self, int32_t path, int64_t now) except -1 nogil
     cdef int64_t rename(self, int32_t path, int32_t target, int64_t now) except -1 nogil
     cdef void note_size(self, inode_t* inode, int64_t size) noexcept nogil
-    # Functions for the pages of a file.
+    # These functions read, write and drop the pages of a file.
     cdef int64_t bring(self, inode_t* inode, int64_t page, int64_t now, int32_t why) except -1 nogil
     cdef int64_t settle_page(self, inode_t* inode, int64_t page, int64_t now, int32_t waits) except -1 nogil
     cdef int64_t need(self, inode_t* inode, int64_t page, int64_t cluster, int64_t now, int32_t copies,

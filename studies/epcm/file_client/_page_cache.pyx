@@ -38,7 +38,9 @@ cdef class PageCache(BlockLayer):
         self.owners = <int32_t*>self.allocate(self.number, sizeof(int32_t))
         for path in range(self.paths):
             if first[path] < 0 or pages[path] < 0 or first[path] + pages[path] > metadata:
-                raise ParameterError(f"file {path} has entries {first[path]} to {first[path] + pages[path]} of {metadata}")
+                raise ParameterError(
+                    f"file {path} has entries {first[path]} to {first[path] + pages[path]}; expected 0 to {metadata}"
+                )
             self.inodes[path].first, self.inodes[path].pages = <int32_t>first[path], <int32_t>pages[path]
             for entry in range(first[path], first[path] + pages[path]):
                 self.owners[entry] = <int32_t>path
@@ -116,7 +118,7 @@ cdef class PageCache(BlockLayer):
         return now
 
     cdef int64_t walk(self, int32_t path, bint found, int64_t now, int32_t waits) except -1 nogil:
-        """Look a path up: directories from the root, then, if it is `found`, its inode."""
+        """Look up a path: read its directories from the root down and, if it is `found`, its inode."""
         cdef int64_t i, end = self.walk_at[path + 1], began
         cdef int32_t block
         for i in range(self.walk_at[path], end if found else end - 1):
@@ -132,7 +134,7 @@ cdef class PageCache(BlockLayer):
         return now
 
     cdef int64_t bring(self, inode_t* inode, int64_t page, int64_t now, int32_t why) except -1 nogil:
-        """Fill a page from its buffer, or else request it from the disk (brw_page); a hole needs neither."""
+        """Fill a page from its buffer or request it from the disk (brw_page); a hole needs neither."""
         cdef int32_t entry = inode.first + <int32_t>page
         cdef int64_t began = now, size, blocks
         now = self.hold(entry, False, now)
@@ -154,7 +156,7 @@ cdef class PageCache(BlockLayer):
         elif page < inode.stored or self.entries[entry].flags & STORED:
             self.submit(entry, False, now)
         else:
-            self.entries[entry].flags |= PAGE                   # a hole: nothing to read
+            self.entries[entry].flags |= PAGE                   # a hole needs no read
         return now
 
     cdef int64_t settle_page(self, inode_t* inode, int64_t page, int64_t now, int32_t waits) except -1 nogil:
@@ -181,7 +183,7 @@ cdef class PageCache(BlockLayer):
                 if not self.entries[inode.first + other].flags & (PAGE | COMING):
                     now = self.bring(inode, other, now, copies)
                 other += 1
-            if not self.entries[inode.first + page].flags & (PAGE | COMING):    # evicted to make room for neighbours
+            if not self.entries[inode.first + page].flags & (PAGE | COMING):    # evicted to fetch its neighbours
                 now = self.bring(inode, page, now, copies)
         return self.settle_page(inode, page, now, waits)
 

@@ -10,7 +10,7 @@ cdef class PrefetchEngine(ReadAhead):
     cdef int32_t* path_of           # path under which each of the predictor's files was last seen
     cdef Py_ssize_t files           # number of the predictor's files
     cdef Predictor predictor        # None = no prefetching
-    cdef int64_t engine_time        # time of model and engine for each open and exec, ns
+    cdef int64_t engine_time        # processor time of predictor and engine for each open and exec, ns
     cdef int64_t most_pages         # maximum number of pages prefetched per file
     cdef readonly int64_t files_ahead   # prefetches that fetched or copied anything
     cdef readonly int64_t pages_ahead   # pages that the engine fetched or copied

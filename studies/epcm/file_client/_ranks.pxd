@@ -11,12 +11,12 @@ cdef extern from *:
     int leading_zeros "__builtin_clzll" (unsigned long long) noexcept nogil
 
 cdef enum:
-    MOST_LEVELS = 6                 # 64 bits per word: 2**36 numbers
+    MOST_LEVELS = 6                 # enough for 2**36 numbers, with 64 bits per word
 
 
 cdef struct ranks_t:
     uint64_t* words[MOST_LEVELS]    # level 0 holds the numbers themselves
-    size_t sizes[MOST_LEVELS]       # words of each level
+    size_t sizes[MOST_LEVELS]       # number of words of each level
     int levels
 
 

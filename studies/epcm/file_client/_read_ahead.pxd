@@ -7,8 +7,8 @@ from misspenalty_studies.epcm.file_client._page_cache cimport PageCache, inode_t
 
 cdef enum class_t:                  # classes of a read call
     HIT = 0                         # all its data is in the page or buffer cache, or in holes
-    PARTIAL = 1                     # some is being read already
-    MISS = 2                        # some has to be requested
+    PARTIAL = 1                     # some of its data is already being read
+    MISS = 2                        # some of its data has to be requested
 
 
 cdef struct ahead_t:                # read-ahead of an open file, bytes; the fields of `struct file`
@@ -21,7 +21,7 @@ cdef struct ahead_t:                # read-ahead of an open file, bytes; the fie
 cdef class ReadAhead(PageCache):
     cdef ahead_t* aheads            # read-ahead of each path
     cdef int64_t call_time          # processor time of a read call, ns
-    cdef int64_t cluster            # pages fetched by a fault
+    cdef int64_t cluster            # number of pages in the cluster of a page fault
     cdef int64_t least_ahead        # MIN_READAHEAD, bytes
     cdef int64_t most_ahead         # MAX_READAHEAD, bytes
 

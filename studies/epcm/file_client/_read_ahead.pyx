@@ -62,7 +62,7 @@ cdef class ReadAhead(PageCache):
             elif e.flags & COMING:
                 outcome[0] = max(outcome[0], <uint8_t>PARTIAL)
             now = self.read_ahead(inode, ahead, page << SHIFT, (e.flags & COMING) != 0, in_window, now)
-            if not e.flags & (PAGE | COMING):                                   # evicted by its read-ahead
+            if not e.flags & (PAGE | COMING):                                   # its own read-ahead has evicted it
                 now = self.bring(inode, page, now, COPIES_IN_READS)
             now = self.settle_page(inode, page, now, WAIT_READ)
             part = min(end - at, BYTES - at % BYTES)

@@ -150,7 +150,7 @@ class ClientRun:
         Blocks copied in read calls (`copied`), by the engine (`copied_ahead`), in faults (`copied_in_faults`);
         prefetches that fetched or copied anything (`files_ahead`), their pages (`pages_ahead`), how many of those were
         used (`pages_used`); files used after a prefetch (`leads`) and the total time between prefetch and use, ns
-        (`lead_time`), and the same for files used within n events, where n is their rank among the predicted
+        (`lead_time`), and the same for files used within n events, where n is their rank among those predicted
         (`foretold`, `foretold_time`); files prefetched and not opened or executed in the rest of the run (`wrong`);
         events on the file that had just been predicted first, whether or not anything was fetched (`right`), and the
         total time from the prediction to them, ns (`right_time`); disk requests (`reads`, `writes`) and their sectors;

@@ -1,6 +1,6 @@
 """Place files on the client's disk: an ext2 file system, freshly filled.
 
-Disk space is divided into groups, each of as many blocks as a block has bits; a group has an inode table and data
+Disk space is divided into groups. A group has one block for each bit of a block; it has an inode table and data
 blocks. Each directory gets a group, so that its files and their inodes are near each other. Ext2 spreads directories
 over the groups with room; here a seeded generator draws the order of the groups once. Within a directory files are
 contiguous, in the order of their names or in a given order (as unpacked or installed); files that a build makes follow
@@ -18,7 +18,7 @@ from misspenalty.errors import ParameterError
 SECTOR = 512
 PAGE_SECTORS = 8
 INODE_BYTES = 128
-ROOT = ()  # the root: a path is a tuple of names from it
+ROOT = ()  # the root; a path is the tuple of the names below it
 TREE = ("usr", "src", "work")  # where relative paths begin
 
 
@@ -41,7 +41,7 @@ class Disk:
         self.block = block_bytes // SECTOR
         self.size = 8 * block_bytes * self.block
         self.number = sectors // self.size
-        self.table = 8 * block_bytes * block_bytes // 4096 * INODE_BYTES // SECTOR  # an inode per 4 KB
+        self.table = 8 * block_bytes * block_bytes // 4096 * INODE_BYTES // SECTOR  # sectors, with one inode per 4 KB
         self.begin = self.table + 4 * self.block
         if self.number < 2:
             raise ParameterError(
@@ -64,10 +64,10 @@ class Disk:
 
     def allocate(self, group, sectors):
         """Allocate space for a file or directory and return its stretches as (first sector, sectors): one in the group
-        or else in the next with room, or several if no group has room."""
+        or else in the next group with room, or several if no group has room."""
         sectors = -(-sectors // self.block) * self.block
         room = self.size - self.begin
-        whole = -(-(sectors - room) // self.size) if sectors > room else 0  # further groups that it spans
+        whole = -(-(sectors - room) // self.size) if sectors > room else 0  # number of further groups that it spans
         for step in range(self.number):
             at = (group + step) % self.number
             if whole == 0 and self.next[at] + sectors <= self.size:

@@ -64,7 +64,7 @@ class FileWorkload:
         return replace(self, **_placed(*self.layout, sectors, block_kb, generator))
 
     def events(self, number):
-        """Return the file of each event of a run, by the predictor's numbers, uint32."""
+        """Return the predictor's number of each event's file in a run, as a uint32 array."""
         file = self.run(number)["file"]
         return np.ascontiguousarray(file[file >= 0], np.uint32)
 
@@ -402,7 +402,7 @@ def _programs(kinds, columns, number):
 
 def _calls(kinds, columns, folders):
     """Return the calls of a run. The gap before a call is the recorded compute and system time since the start of the
-    previous call, but the time of reads is left to the model."""
+    previous call, except the system time of reads, which the model computes."""
     failed = columns["error"] != 0
     kind = CALL_OF[kinds]
     opened = kind == CALLS.index("open")

@@ -10,7 +10,7 @@ from misspenalty.disks.drive._drive cimport Drive, record_t, service
 from misspenalty.policies._policy cimport Policy, block_t
 from misspenalty.engine._engine cimport event_t, pop, queue_t, schedule, serve, server_t
 
-cdef enum:                          # what happens to a client's fetch, in this order
+cdef enum:                          # steps of a client's fetch, in order
     ASK = 0                         # the client needs a page
     LOOK_UP = 1                     # the request is at the server
     READ = 2                        # the page is read from the drive
@@ -27,22 +27,25 @@ cdef enum:                          # components of a fetch
 
 
 cdef struct costs_t:                # ns
-    int64_t request_wire            # time of a request on the wire …
-    int64_t request_processor       # … and processor time for it that the wire does not hide
+    int64_t request_wire            # time of a request on the wire
+    int64_t request_processor       # processor time for a request that the wire does not hide
     int64_t page                    # server processor time per page
     int64_t reply_wire
     int64_t reply_processor
 
 
 cdef class Replay(Kernel):
-    """One replay; call `run` once. Without a cache, `given` lists hits and misses in the order of the lookups."""
+    """A replay, whose `run` must be called only once.
+
+    Without a cache, `given` lists hits and misses in the order of the lookups.
+    """
 
     cdef Drive drive
     cdef Policy cache               # None = no cache
     cdef costs_t costs
     cdef queue_t queue
     cdef server_t wire, processor
-    cdef int64_t ready              # time at which the drive will have done all work given so far, ns
+    cdef int64_t ready              # time at which the drive will have finished its current work, ns
 
     def __cinit__(self, Drive drive not None, Policy cache, **costs):
         self.drive, self.cache, self.costs = drive, cache, costs

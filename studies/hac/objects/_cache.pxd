@@ -7,10 +7,10 @@ from misspenalty_studies.hac.objects._format cimport MODIFIED, PAGE_SHIFT, SWIZZ
 from misspenalty_studies.hac.objects._table cimport IndirectionTable, counts_t
 
 cdef enum:
-    FREE = 0                        # frame: nothing in it
-    INTACT = 1                      # frame: a page as it was fetched
-    MIXED = 2                       # frame: objects that survived compaction
-    BUFFER = 3                      # frame: part of an object buffer
+    FREE = 0                        # kind of frame: empty
+    INTACT = 1                      # kind of frame: a page as it was fetched
+    MIXED = 2                       # kind of frame: objects that survived compaction
+    BUFFER = 3                      # kind of frame: part of an object buffer
     NONE = -1                       # no frame
 
 
@@ -66,12 +66,12 @@ cdef class ObjectCache(IndirectionTable):
     cdef uint32_t* frame_of         # by page id: frame + 1 of the intact page; 0 = none
     cdef Py_ssize_t frame_count     # frames that fit in the budget without a table, at most the database's pages + 2
     cdef Py_ssize_t free_count
-    cdef int64_t budget             # bytes of frames and table; only of frames if the table is not counted
+    cdef int64_t budget             # bytes for frames and table, or for frames alone if the table is not counted
     cdef bint counts_table          # whether the budget includes the table
     cdef int tracks                 # additional work of an access: 0 none, 1 stamp the frame, 2 call `touch`
     cdef int64_t tick               # tracked uses and fetches so far
     cdef int64_t* stack             # the program's activation records, words
-    cdef Py_ssize_t stack_top       # words in use
+    cdef Py_ssize_t stack_top       # number of words in use
     cdef Py_ssize_t stack_room
     cdef Py_ssize_t activation      # words of an activation record
     cdef Py_ssize_t incoming        # frame that a page is being fetched into; NONE = no fetch
@@ -82,11 +82,11 @@ cdef class ObjectCache(IndirectionTable):
     cdef Py_ssize_t log_size
     cdef Py_ssize_t log_room
 
-    # Core method of each policy: frees one frame and returns 0, or -1 if no frame can be freed.
+    # Each policy overrides this: free one frame and return 0, or return -1 if no frame can be freed.
     cdef int free_one(self) noexcept nogil
-    # Called once per fetch, while waiting for the page.
+    # This is called once per fetch, while the client waits for the page.
     cdef int prepare(self) noexcept nogil
-    # Called at each access if `tracks` is 2.
+    # This is called at each access if `tracks` is 2.
     cdef void touch(self, uint8_t* thing) noexcept nogil
     cdef uint32_t swizzle(self, uint8_t* field) noexcept nogil
     cdef uint8_t* bring(self, uint32_t index) noexcept nogil
@@ -98,14 +98,14 @@ cdef class ObjectCache(IndirectionTable):
     cdef void discard(self, uint8_t* thing, uint32_t size) noexcept nogil
     cdef void evict(self, Py_ssize_t frame) noexcept nogil
     cdef void give_back(self, Py_ssize_t frame) noexcept nogil
-    # Ships modified objects of a policy's own buffer at a commit; adds to the numbers of bytes and objects shipped.
+    # Ship the modified objects of a policy's own buffer at a commit; add to the numbers of bytes and objects shipped.
     cdef void ship_buffer(self, Py_ssize_t* shipped, Py_ssize_t* count) noexcept nogil
     cdef void settle(self, uint8_t* thing, uint32_t size, Py_ssize_t* shipped, Py_ssize_t* count) noexcept nogil
     cdef void ship(self, uint8_t* thing, uint32_t size) noexcept nogil
     cdef int64_t* push(self) noexcept nogil
 
     cdef inline uint8_t* at(self, uint32_t index) noexcept nogil:
-        """Return the object of a table entry and mark it as used; install it first if necessary. NULL = failed."""
+        """Return the object of a table entry, installed if necessary, and mark it as used; NULL if that failed."""
         cdef uint8_t* thing
         cdef uint32_t address = self.entries[index].address
         self.counts.accesses += 1
@@ -121,7 +121,7 @@ cdef class ObjectCache(IndirectionTable):
         return thing
 
     cdef inline uint8_t* follow(self, uint8_t* field) noexcept nogil:
-        """Return the object that a field refers to. The stack must refer to the object that has the field."""
+        """Return the object that a field refers to. The stack must refer to the object that contains the field."""
         cdef uint32_t reference = word(field)
         if not reference & SWIZZLED:
             reference = self.swizzle(field)

@@ -155,7 +155,7 @@ cdef class ObjectCache(IndirectionTable):
             return -1
         begin = self.lap(USAGE, begin)
         while True:
-            # the budget includes the frame that is kept free
+            # The budget includes the frame that is kept free.
             most = min(self.frame_count, (self.budget - table) // PAGE)
             if self.frame_count - self.free_count < most:
                 break

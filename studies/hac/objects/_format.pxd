@@ -13,10 +13,10 @@ cdef enum:
     PAGE_SHIFT = 13
     PAGE_HEADER = 8                 # bytes
     OID_BITS = 9                    # low bits of an oref, the object's number in the page; the page id is above them
-    CLASS_SHIFT = 22                # shift of the 4 bits of a header for the class; below: entry (cache) or oid (disk)
+    CLASS_SHIFT = 22                # lowest of a header's 4 class bits; lower bits are the entry (cache) or oid (disk)
     CLASSES = 16                    # number of classes that a header can distinguish
-    ARRAY = 14                      # class: references
-    STRING = 15                     # class: bytes
+    ARRAY = 14                      # class of arrays, which hold references
+    STRING = 15                     # class of strings, which hold bytes
 
 cdef extern from *:
     """
@@ -63,8 +63,8 @@ cdef inline uint32_t size_of(const class_t* classes, const uint8_t* thing) noexc
 
 
 cdef inline uint8_t* reference_of(const class_t* classes, uint8_t* thing, uint32_t which) noexcept nogil:
-    """Return the field of an object's reference number `which`, modulo the number of its references; NULL if the object
-    has no references or this one is null."""
+    """Return the field with reference number `which` (modulo their number) of an object; NULL if the object has no
+    references or this one is null."""
     cdef uint32_t kind = class_of(word(thing)), bits, count = 0, i
     cdef uint8_t* field = NULL
     if kind == ARRAY:

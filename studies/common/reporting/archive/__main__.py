@@ -37,7 +37,7 @@ def main(arguments=None):
 
 
 def _tolerance(text):
-    """Parse a relative difference from 0 to below 1, and refuse any other: with nan, all numbers would be equal."""
+    """Parse a relative difference from 0 to below 1; refuse other values, such as nan, which equates all numbers."""
     try:
         number = float(text)
     except ValueError:
@@ -48,7 +48,7 @@ def _tolerance(text):
 
 
 def _shown(text):
-    """Escape unprintable characters, with which a forged archive could print lines of its own to the terminal."""
+    """Escape unprintable characters, because a forged archive could use them to print lines of its own."""
     return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
 
 
@@ -88,7 +88,7 @@ def _check_results_in_git(root, outputs):
 def _verify(options):
     found = verify.verify(options.archive, options.root, options.tolerance)
     print(f"{options.archive}: complete, and it contains no other files")
-    for one in sorted(found, key=lambda one: VERDICTS.index(one.verdict)):  # what is different is printed last
+    for one in sorted(found, key=lambda one: VERDICTS.index(one.verdict)):  # print differences last
         print(_shown(f"{one.verdict:18} {one.name}{': ' if one.detail else ''}{one.detail}"))
     counts = collections.Counter(one.verdict for one in found)
     print(", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS))

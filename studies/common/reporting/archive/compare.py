@@ -12,7 +12,7 @@ from pathlib import Path
 import matplotlib.image
 import numpy as np
 
-TOLERANCE = 1e-9  # relative
+TOLERANCE = 1e-9  # relative difference
 INTEGER = re.compile(r"[+-]?\d{1,400}", re.ASCII)
 NUMBER = re.compile(r"[+-]?(\d{1,400}(\.\d{0,400})?|\.\d{1,400})(e[+-]?\d{1,3})?", re.ASCII | re.IGNORECASE)
 PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"
@@ -50,7 +50,7 @@ def compare_contents(name, archived, here, tolerance=TOLERANCE):
         if Path(name).suffix == ".png":
             return "different", _compare_pictures(archived, here)
     except Exception:  # Pillow's errors for damaged pictures have many types
-        pass  # contents that are not in the format of the suffix are compared byte by byte
+        pass  # content that does not match the suffix is compared byte by byte
     common = min(len(archived), len(here))
     unequal = np.frombuffer(archived, "u1", common) != np.frombuffer(here, "u1", common)
     return "different", (
@@ -101,7 +101,7 @@ def _difference(one, other):
 
 
 def _compare_pictures(archived, here):
-    # before decoding, because a small file may claim to be a picture that fills the memory
+    # Compare the sizes before decoding, because a small file may claim to be a picture that fills the memory.
     size, size_here = _picture_size(archived), _picture_size(here)
     if size != size_here:
         return "{}×{} pixels archived, {}×{} here".format(*size, *size_here)

@@ -263,7 +263,7 @@ def format_list(contents):
 
 
 def format_json(value):
-    """Return the bytes of a JSON file, which depend only on the value.
+    """Return a value as the bytes of a JSON file, which depend only on the value.
 
     Examples
     --------

@@ -22,10 +22,10 @@ from misspenalty_studies.common.reporting.archive import crate
 from misspenalty_studies.common.reporting.archive.compare import TOLERANCE, compare_contents
 
 MANIFESTS = {"results/manifest.json": "make reproduce", "results/manifest_supplement.json": "make supplement"}
-# Parts of a manifest that differ between runs.
+# These parts of a manifest differ between runs.
 OF_A_RUN = {"compiler", "git", "jobs", "outputs", "platform", "total", "versions"}
 MADE_BY = {"results/site/": "make site", "results/": "make supplement"}
-# Paths that are unsafe for programs that unpack the archive, or for the terminal that shows them.
+# These paths are unsafe for programs that unpack the archive, or for the terminal that shows them.
 FOREIGN = re.compile(r"^/|^\.\.(/|$)|[\\:\0-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 PIECE = 2**20
 
@@ -156,7 +156,7 @@ def _check_list(archive, stored, contents):
                 expected=f"{listed[name]}, as {crate.LIST} says",
                 remedy="the archive is damaged or forged: do not use it",
             )
-    raise InputError(f"{crate.LIST} is not in the form of sha256sum", path=archive, remedy="do not use the archive")
+    raise InputError(f"{crate.LIST} is not in the format of sha256sum", path=archive, remedy="do not use the archive")
 
 
 def _check_form(archive, stored, date):

@@ -1,7 +1,7 @@
 // The script of the page "Press play": it passes the reader's choices to the worker and shows the answers.
 "use strict";
 
-// Chromium refuses a worker to a page that is opened as a file; the end of this script shows a message on such a page
+// Chromium does not let a page that is opened as a file start a worker; the end of this script shows a message on such a page
 const worker = location.protocol === "file:" ? {} : new Worker("worker.js", { type: "module" });
 const waiting = new Map();
 let calls = 0;
@@ -71,7 +71,7 @@ async function open(name) {
 const chosen = () => [...form.querySelectorAll("input[name=policy]:checked")].map((box) => box.value);
 const choose = (names) => form.querySelectorAll("input[name=policy]").forEach((box) => { box.checked = names.includes(box.value); });
 
-// All settings of a run, as they appear in the page's address, which cannot name a file of the reader's own
+// Return all settings of a run as they appear in the page's address, which cannot name a file of the reader's own
 function settings() {
   const own = opened.get(fields.trace.value)?.file !== undefined;
   return {
@@ -103,12 +103,12 @@ function usual_amount() {
   fields.amount.value = fields.load.value === "interval" ? "300us" : "4";
 }
 
-// Requests at the times of the trace need neither a number nor an interval
+// Disable the amount if requests come at the trace's own times, which need no number of clients and no interval
 function offer_amount() {
   fields.amount.disabled = fields.load.value === "times";
 }
 
-// The command that makes the same table
+// Return the command that makes the same table
 function command(about, device) {
   const quoted = (text) => (/^[\w.,%:+/-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
   const trace = (about.file ?? about.source).replace(/^-/, "./-"); // a name that begins with a hyphen would be an option
@@ -176,7 +176,7 @@ async function show(about, device, bytes) {
   typed.querySelector("code").textContent = command(about, device);
   const what = device ? "mean_us" : bytes ? "byte_hit_ratio" : "hit_ratio";
   const title = device ? `Mean response of a read, µs (${device})` : bytes ? "Byte hit ratio of reads" : "Hit ratio of reads";
-  // one legend for colour and marker: Vega-Lite does not merge those of a line and of its points
+  // Make one legend for colour and marker, because Vega-Lite does not merge the legends of a line and of its points
   const policy = { field: "policy", type: "nominal", title: "Policy", legend: null };
   const colour = { expr: "scale('color', datum.value)" };
   const legend = { symbolFillColor: colour, symbolStrokeColor: colour };
@@ -202,7 +202,7 @@ async function show(about, device, bytes) {
 
 const VERDICTS = { reproduced: "reproduced", direction: "right direction", not_reproduced: "not reproduced", tie: "a tie" };
 
-// The number that a claim is about, from the hit ratios of its policies in per cent
+// These functions compute the number that a claim is about from the hit ratios of its policies, in per cent
 const MEASURED = {
   value: ([ratio]) => ratio,
   order: ([mq, lru]) => mq - lru,
@@ -210,7 +210,7 @@ const MEASURED = {
   fewer: ([mq, lru]) => (100 * (mq - lru)) / (100 - lru),
 };
 
-// The verdict by the rules of the ledger: a number has to be within its tolerance, and an order has to be as printed; where
+// Return the verdict by the rules of the ledger: a number has to be within its tolerance, and an order has to be as printed; where
 // the paper says "clearly", a difference within a share of the smaller number is a tie
 function verdict(claim, obtained, ratios) {
   if (claim.form === "order") {
@@ -222,7 +222,7 @@ function verdict(claim, obtained, ratios) {
   return claim.form !== "value" && obtained * claim.published > 0 ? "direction" : "not_reproduced";
 }
 
-// Hit ratios of the caches that have been replayed, %, so that a further claim on the same caches need not wait
+// Keep the hit ratios of replayed caches, in %, so that a further claim on the same caches need not wait
 const replayed = new Map();
 
 async function judge(claim) {
@@ -250,7 +250,7 @@ async function judge(claim) {
   return { obtained, ratios, verdict: made };
 }
 
-// A link from a claim's page names the claim, which is judged at once
+// Return the claim that a link from its page names; it is judged at once
 function asked() {
   const id = new URLSearchParams(location.hash.slice(1)).get("claim");
   if (id === null) return null;
@@ -261,7 +261,7 @@ function asked() {
   return manifest.claims[place];
 }
 
-// A file of the reader's own becomes the chosen trace once it has been read; until then, and on an error, the chosen trace stays the same
+// Read a file of the reader's own and choose it as the trace; if it cannot be read, the chosen trace stays the same
 async function own(file) {
   const name = `own_${calls}`;
   const given = { form: fields.format.value, block_size: fields.block_size.value.trim() };
@@ -275,7 +275,7 @@ async function own(file) {
   say(`${about.text}.`);
 }
 
-// Run one task at a time, with the choices at its start; a file that is dropped meanwhile waits. A control that is
+// Run one task at a time, with the settings chosen at its start; a file that is dropped meanwhile waits. A control that is
 // disabled loses the focus, which is restored afterwards
 let last = Promise.resolve();
 function guarded(work) {
@@ -331,7 +331,7 @@ async function load() {
   manifest.claims.forEach((claim, place) => list.add(new Option(`${VERDICTS[claim.verdict]}: ${claim.statement}`, place)));
 }
 
-// A request made while the page loads waits until the page has loaded and run
+// Handle the reader's actions; an action while the page loads waits until the page's first run has ended
 function listen() {
   fields.load.addEventListener("change", () => {
     usual_amount();
@@ -353,7 +353,7 @@ function listen() {
     if (target.files[0]) dropped(target.files[0]);
     target.value = "";
   });
-  // The browser handles text that is dragged into a field
+  // Let the browser handle text that is dragged into a field
   const has_files = (event) => event.dataTransfer.types.includes("Files");
   document.addEventListener("dragover", (event) => { if (has_files(event)) event.preventDefault(); });
   document.addEventListener("drop", (event) => {
@@ -373,7 +373,7 @@ function listen() {
   });
 }
 
-// The body's attribute data-ready says that the page is loaded; data-failed says why it is not
+// Load the page; then the body's attribute data-ready says that it is loaded, or data-failed says why it is not
 (async () => {
   if (location.protocol === "file:") {
     say("A page opened as a file may not load what it needs. Serve the site: make site-serve, then http://127.0.0.1:8000/play/");

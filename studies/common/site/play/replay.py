@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 import misspenalty
-import misspenalty.replay.tables  # imported here because a module that only a function imports is not packed
+import misspenalty.replay.tables  # imported here, because modules imported only by functions are not packed
 from misspenalty import disks
 from misspenalty.disks.drive.description import Description, Kind
 from misspenalty.errors import MissPenaltyError, ParameterError
@@ -164,8 +164,8 @@ def _whole(text):
 
 
 def about():
-    """Return the lists that the page shows: policies with their summaries, and formats; the policies that are defined
-    for objects of different sizes; and the version of Python."""
+    """Return what the page shows: the policies with their summaries, the formats, the policies that are defined for
+    objects of different sizes, and the version of Python."""
     return {
         "policies": [{"name": name, "summary": known.summary} for name, known in misspenalty.policies().items()],
         "formats": list(misspenalty.traces.formats()),

@@ -106,7 +106,7 @@ function csv(rows) {
   return [columns, ...rows.map((row) => columns.map((column) => row[column]))].map((row) => row.map(cell).join(",")).join("\n") + "\n";
 }
 
-// A panel's specification with other scales, and without the hidden series.
+// Return a panel's specification with other scales, and without the hidden series.
 function changed(panel, scales, hidden) {
   const copy = structuredClone(panel);
   const values = panel.data.values.filter((row) => !hidden.has(row.series));
@@ -133,7 +133,7 @@ function changed(panel, scales, hidden) {
   return copy;
 }
 
-// What a series looks like in the chart: its line with dashes, its marker, or a filled field for bars
+// Paths of the shapes in the legend: a series' marker, or a filled field for bars
 const OUTLINES = {
   square: "M12 3h8v8h-8z", diamond: "M16 2l5 5-5 5-5-5z", "triangle-up": "M16 2l5 9H11z", "triangle-down": "M16 12L11 3h10z",
   "triangle-left": "M11 7l9-5v10z", "triangle-right": "M21 7l-9 5V2z", cross: "M14.5 2h3v3.5H21v3h-3.5V12h-3V8.5H11v-3h3.5z",

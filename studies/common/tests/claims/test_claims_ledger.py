@@ -127,7 +127,7 @@ def test_a_good_entry_loads(tmp_path):
         (changed(kind="bound", published={"op": "~", "limit": 1}), r"entry mq\.one, published\.op"),
         (changed(kind="bound", published={"op": "in", "limit": 1}), r"entry mq\.one, published\.limit"),
         (changed(id="mq one"), r"entry mq one, id"),
-        (changed(id="arc.one"), r"line 1: the id arc\.one is not one of the study mq"),
+        (changed(id="arc.one"), r"line 1: the id arc\.one does not belong to the study mq"),
         (changed(role="result"), r"entry mq\.one, role: 'result' is not one of"),
         (changed(status="computed"), r"entry mq\.one, status: 'computed' is not one of"),
         (changed(status="implied"), r"entry mq\.one: 'quote' is a required property"),

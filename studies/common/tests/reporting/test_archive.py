@@ -221,7 +221,7 @@ def test_a_list_that_repeats_a_line_is_refused(archive, checkout):
     with zipfile.ZipFile(archive) as stored:
         text = stored.read(LIST)
     repack(archive, {LIST: text + text})
-    with pytest.raises(InputError, match="SHA256SUMS is not in the form of sha256sum"):
+    with pytest.raises(InputError, match="SHA256SUMS is not in the format of sha256sum"):
         verify(archive, checkout)
 
 

@@ -1,8 +1,8 @@
-"""Stand in for NumPy in the browser: the functions that reading and replaying a trace call, on Python's buffers.
+"""Stand in for NumPy in the browser, with the functions needed to read and replay a trace, on Python's buffers.
 
 No package registry has NumPy for Pyodide, so the page uses this module instead. Arrays have one or two dimensions and
 the types of `dtypes`. Every value equals NumPy's; a function that is missing here raises an AttributeError.
-A test replays every format but Parquet, every policy and every device in a browser, and compares the results with
+A test replays every format except Parquet, every policy and every device in a browser, and compares the results with
 those of NumPy.
 """
 
@@ -49,7 +49,7 @@ zeros = empty
 
 
 def full(shape, value, dtype=None):
-    """Return an array of one value."""
+    """Return an array in which every element is `value`."""
     made = empty(shape, dtype or (bool_ if isinstance(value, bool) else int64 if isinstance(value, int) else float64))
     made[:] = value
     return made
@@ -152,7 +152,7 @@ def fromfile(file, dtype, count=-1):
 
 
 def memmap(path, dtype, mode, shape=None):
-    """Return the content of a column's file; it is read, because a browser cannot map files."""
+    """Read a column's file into memory and return its content, because a browser cannot map files."""
     made = fromfile(path, dtype)
     return made if shape is None else made[: shape[0]]
 
@@ -194,7 +194,7 @@ def split(values, at):
 
 
 def repeat(values, times):
-    """Return each value repeated a number of times."""
+    """Return an array with each value repeated `times` times."""
     if isinstance(times, int):
         return stored([value for value in values.tolist() for _ in range(times)], values.dtype)
     times = times.tolist()
@@ -202,7 +202,7 @@ def repeat(values, times):
 
 
 def diff(values, prepend=None, append=None):
-    """Return the differences of neighbouring values, with a number before or after them if one is given."""
+    """Return the differences of neighbouring values, after adding `prepend` before them and `append` after them."""
     given = [*([] if prepend is None else [prepend]), *values.tolist(), *([] if append is None else [append])]
     return stored(map(operator.sub, given[1:], given), values.dtype)
 
@@ -226,7 +226,7 @@ def sort(values):
 
 
 def partition(values, places):
-    """Return the values with those at `places` where sorting would put them; here, all are sorted."""
+    """Return all values in ascending order; NumPy would put only those at `places` where sorting puts them."""
     return sort(values)
 
 
@@ -325,7 +325,7 @@ class _Extreme:
         return stored(itertools.accumulate(values.tolist(), self.choose), values.dtype)
 
     def at(self, values, places, others):
-        """At each index of `places`, store the choice between the value there and the corresponding one of `others`."""
+        """Store at each index in `places` the minimum or maximum of the value there and its partner in `others`."""
         for place, other in zip(places.tolist(), others.tolist(), strict=True):
             values[place] = self.choose(values[place], other)
 

@@ -37,7 +37,7 @@ class ndarray:
 
     def __init__(self, flat, kind, shape, step=None):
         self.flat, self.dtype, self.shape = flat, kind, tuple(shape)
-        self.step = step if step is not None else self.shape[1] if len(self.shape) == 2 else 1  # between rows
+        self.step = step if step is not None else self.shape[1] if len(self.shape) == 2 else 1  # distance between rows
         self.flags = _Flags()
 
     ndim = property(lambda self: len(self.shape))
@@ -121,7 +121,7 @@ class ndarray:
     def _chosen(self, key):
         mask = isinstance(key, ndarray) and key.dtype == bool_
         if mask and len(key) != len(self):
-            raise IndexError(f"boolean index of {len(key)} for {len(self)}")
+            raise IndexError(f"boolean index of length {len(key)} for an array of length {len(self)}")
         places = key.tolist() if isinstance(key, ndarray) else key
         if len(self.shape) == 2:
             rows = self.tolist()
@@ -194,7 +194,7 @@ class ndarray:
         return ndarray(made, kind, (len(made),))
 
     def reshape(self, rows, columns=None):
-        """Return the numbers in `rows` rows (-1: as many as they fill); without `columns`, in one dimension."""
+        """Return the numbers in `rows` rows (-1 = as many as needed); without `columns`, in one dimension."""
         if columns is None:
             return ndarray(self.flat[: self.size], self.dtype, (self.size,))
         return ndarray(self.flat, self.dtype, (self.size // columns if rows == -1 else rows, columns))
@@ -227,11 +227,11 @@ class ndarray:
         return total if dtype is None else dtype(total)
 
     def all(self):
-        """Return whether no number is 0."""
+        """Return whether all numbers are nonzero."""
         return builtins.all(self._values())
 
     def any(self):
-        """Return whether at least one number is not 0."""
+        """Return whether at least one number is nonzero."""
         return builtins.any(self._values())
 
     def argmin(self):
@@ -268,7 +268,7 @@ class ndarray:
 
 
 def _as_values(value, kind, count):
-    """Return one value, repeated, or several values as an array of this type and length."""
+    """Return an array of this type and length, made from one repeated value or from several values."""
     if isinstance(value, ndarray):
         if value.dtype != kind:
             value = value.astype(kind)

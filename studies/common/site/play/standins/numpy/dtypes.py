@@ -100,7 +100,7 @@ class dtype:
 
 
 class _Void:
-    """The type of bytes of a record that are never read."""
+    """The type of those bytes of a record that are never read."""
 
     def __init__(self, size):
         self.itemsize = size
