@@ -49,7 +49,7 @@ def under_conditions(replays, published):
 
 
 def _in_place(replays, policy, other):
-    """Replace the rows of `policy` by copies of those of `other`, on the traces that have `other`."""
+    """Replace the rows of `policy` by copies of the rows of `other`, on the traces replayed with `other`."""
     traces = replays.loc[replays["policy"] == other, "trace"].unique()
     kept = replays[(replays["policy"] != policy) | ~replays["trace"].isin(traces)]
     return pd.concat([kept, replays[replays["policy"] == other].assign(policy=policy)], ignore_index=True)

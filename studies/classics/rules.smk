@@ -1,4 +1,4 @@
-# The classics study. Its traces are registered in data/external.yaml and not shipped. If all are available (in a
+# The traces of the classics study are registered in data/external.yaml and not shipped. If all are available (in a
 # mirror folder, or downloaded), they are replayed; otherwise the archived results/classics/replays.csv is read, and
 # only the tables and figures that follow from it are made.
 plan = PLANS["classics"]

@@ -116,7 +116,7 @@ def headlines(claims, calibrated):
 
 
 def write_conditions(study, results="results", out=None, *, root="."):
-    """Judge a study's claims under other conditions; write verdicts on claims missed there or on the result tables.
+    """Judge a study's claims under other conditions, and write the verdicts that concern a missed claim.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ def write_conditions(study, results="results", out=None, *, root="."):
 
 
 def _tables(results, variant="", studies=STUDIES):
-    """Read those tables of the folder that claims use, by study and item."""
+    """Read the tables of the folder that claims use, and return them by study and item."""
     files = table_files(variant, studies)
     return {name: _table(results / path) for name, path in files.items() if (results / path).is_file()}
 

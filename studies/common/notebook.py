@@ -48,7 +48,7 @@ def read(name):
 
 def counts(study=None, table="results/claims.csv"):
     """Count the claims of a study by verdict, with a column each for printed numbers and comparisons; without `study`,
-    count those of all studies by study and verdict.
+    count the claims of all studies by study and verdict.
     """
     claims = read(table).query("role == 'claim'")
     if study is not None:

@@ -151,7 +151,7 @@ class Plan:
         return self._made(name) if Path(name).name == name else name
 
     def _made(self, name):
-        """Return the path of a file of this study; a name without a suffix is that of a CSV file."""
+        """Return the path of a file of this study; a name without a suffix means a CSV file."""
         path = f"results/{self.study}/{name}"
         return path if Path(name).suffix else f"{path}.csv"
 

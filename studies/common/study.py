@@ -3,8 +3,8 @@
 A study is a folder of ``studies`` that has a ``study.yaml``. Further files are found there by their names:
 ``settings.py`` (part of the configuration), ``claims.py`` and ``ledger.yaml`` (statements of the paper),
 ``missing_facts.yaml``, ``reasons.yaml``, ``rules.smk`` (part of the workflow), ``section.typ``, ``supplement.typ``
-and ``appendix.typ`` (part of the paper), ``small.yaml`` (a run of seconds, for the tests), ``tables.yaml`` (part of the
-data dictionary).
+and ``appendix.typ`` (part of the paper), ``small.yaml`` (a run that takes seconds, for the tests), ``tables.yaml``
+(part of the data dictionary).
 """
 
 import functools

@@ -57,7 +57,7 @@ def authors_program(runs, published) -> pd.DataFrame:
 
 
 def winners(times) -> pd.DataFrame:
-    """Determine the policy with the most hits and the one that answers fastest.
+    """Determine the policy with the most hits and the policies with the shortest response times.
 
     Parameters
     ----------

@@ -131,7 +131,7 @@ def steps(results, size, policies):
     Returns
     -------
     dict of str to DataFrame
-        By rule, the rows of that size that are left after this rule and those before it.
+        By rule, the rows of this size that remain after this rule and the earlier ones.
     """
     rows = results[results["size_ratio"] == size]
     left = {"result files": rows}
@@ -149,7 +149,7 @@ def steps(results, size, policies):
 
 
 def chosen_rows(results, size, policies):
-    """Return the rows used at a size: by the authors' rules or, if `policies` is None, all those where FIFO misses."""
+    """Return the rows used at a size: by the authors' rules or, if `policies` is None, all rows where FIFO misses."""
     if policies is None:
         return results[(results["size_ratio"] == size) & (results["fifo"] > 0)]
     return list(steps(results, size, policies).values())[-1]

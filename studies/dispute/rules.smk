@@ -1,6 +1,6 @@
-# The dispute study. The published results and most traces are registered in data/external.yaml and not shipped. If all
-# traces are available (in a mirror folder, or downloaded), they are replayed; otherwise archived replays are read. If
-# the published results are available, they are aggregated; otherwise the archived tables made from them are read.
+# The published results and most traces of the dispute study are registered in data/external.yaml and not shipped. If
+# all traces are available (in a mirror folder, or downloaded), they are replayed; otherwise archived replays are read.
+# If the published results are available, they are aggregated; otherwise the archived tables made from them are read.
 plan = PLANS["dispute"]
 from misspenalty_studies.dispute.published import AGGREGATED
 

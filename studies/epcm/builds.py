@@ -18,7 +18,7 @@ def _machine(path):
     return load_machine(path, ClientMachine)
 
 
-WHOLE_RUN = 1024  # future events that perfect foresight knows in `surface`: most of an Andrew run
+WHOLE_RUN = 1024  # future events that perfect foresight sees in `surface`: most of an Andrew run
 COPY_TIMES = ("copy_us_per_kb", "buffer_copy_us_per_kb")
 
 

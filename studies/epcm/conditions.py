@@ -53,7 +53,7 @@ OTHERS = {
     "glimpse": (_APART, _MORE, _ONCE, _LARGE, _FIRST, _LIKELY),
     "ssh": (_APART, _MORE, "nothing in memory at the start", _SMALL, _FIRST, _LIKELY),
 }
-"""Single changes tried on the other workloads; those left out change nothing there, or nothing that decides a claim."""
+"""Single changes tried on the other workloads; changes left out have no effect there, or none that decides a claim."""
 
 JOINT = {
     JUDGED: (
@@ -72,7 +72,7 @@ JOINT = {
 
 
 def conditions(benchmark=JUDGED):
-    """Return the changes by condition, single ones first.
+    """Return the changes by condition, single changes first.
 
     Parameters
     ----------

@@ -73,9 +73,9 @@ class Setting:
     Attributes
     ----------
     model : str
-        ``cold``, ``hot``, ``last_successor``, ``pcm``, ``epcm``, or ``foresight`` (a ceiling, which knows the future).
+        ``cold``, ``hot``, ``last_successor``, ``pcm``, ``epcm``, or ``foresight`` (a ceiling, which sees the future).
     partition_size, model_order : int or None
-        ps and mo, if the model has them; for ``foresight``, the order is how many future events it knows.
+        ps and mo, if the model has them; for ``foresight``, the order is the number of future events that it sees.
     parameters : dict
         Further parameters of the predictor.
     """

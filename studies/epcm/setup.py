@@ -73,7 +73,7 @@ def varied(settings):
     ]
 
 
-FORESIGHT = (1, 64)  # numbers of future events that perfect foresight knows
+FORESIGHT = (1, 64)  # numbers of future events that perfect foresight sees
 
 
 def set_up(

@@ -76,7 +76,7 @@ def _ordered(frame):
 def fig8(runs, benchmark, partition_size, model_order):
     """Compute Figure 8: the distribution of read calls by time in a typical hot run, and in the same run with EPCM.
 
-    The typical run is the hot one with the median read latency (the faster of two in the middle).
+    The typical run is the hot one with the median read latency (the faster one if two are in the middle).
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ def accuracy(benchmark, workload, training, measured, settings):
     -------
     DataFrame
         ``benchmark, model, partition_size, model_order, events, first_predicted_pct`` (the event's file was the first
-        one predicted), ``any_predicted_pct`` (it was among those predicted), ``files_predicted`` (mean number
+        one predicted), ``any_predicted_pct`` (it was among the files predicted), ``files_predicted`` (mean number
         predicted), ``memory_kb``.
     """
     rows = []

@@ -204,7 +204,7 @@ def _hit_time(record, seconds):
 
 
 def logged(server, fit):
-    """Return notes on claims: what was checked where no table decides, the fit, and T1's hit rate over all iterations.
+    """Return notes: checks of claims that no table decides, the fit, and T1's hit rate over all iterations.
 
     Parameters
     ----------

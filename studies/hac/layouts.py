@@ -1,4 +1,4 @@
-"""Measure what share of the pages that it touches each traversal uses, with two layouts of the database.
+"""Measure what share of its touched pages each traversal uses, with two layouts of the database.
 
 The representation of objects was chosen to match the size of the database and the used shares of pages, both
 recollected from the paper (``data/calibration.yaml``). The table that `layouts` returns shows our values next to the

@@ -5,8 +5,8 @@ tables that no claim reads.
 
 Hit time is measured by differences. The same traversal is compiled seven times, first bare and then with one more
 mechanism each time, and run on the contents of a cache. A mechanism's line is the median of its step minus the median
-of the step before, so the lines add up. The mechanisms indirection, swizzling, residency checks and usage bits
-are those of `misspenalty_studies.hac.objects`. Our caches do not need the other two, as nothing throws and no other
+of the step before, so the lines add up. The mechanisms indirection, swizzling, residency checks and usage bits are
+those of `misspenalty_studies.hac.objects`. Our caches do not need the other two, because nothing throws and no other
 transaction runs, so the traversal imitates them: for concurrency control it tests and sets one bit per object in the
 transaction's read set; for exceptions it tests a status in memory after each call, as in the priced table.
 """

@@ -33,7 +33,7 @@ def _where(holds):
 
 @dataclass
 class Order(Form):
-    """Numbers by member; the ledger gives the order in which the members must rank."""
+    """Numbers by member; the ledger states the order of the members."""
 
     members: dict  # member -> Series over the same points
     kinds = ("ordering",)

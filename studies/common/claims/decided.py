@@ -44,7 +44,7 @@ class Decided:
 
     @cached_property
     def complete(self):
-        """The ids of the decided claims: those that have every number."""
+        """The ids of the decided claims, that is, of the claims that have every number."""
         return complete(self.forms)
 
     @cached_property

@@ -83,7 +83,7 @@ class Target(TypedDict):
 
 @with_config(extra="forbid")
 class Driven(TypedDict):
-    """A result table that depends on a parameter; `columns` lists the columns that do, unless all of them do."""
+    """A result table that depends on a parameter, in the listed `columns` or, without a list, in all columns."""
 
     table: str
     columns: NotRequired[Annotated[list[str], Field(min_length=1)]]

@@ -24,7 +24,7 @@ def close(a, b, digits_of=0.0):
 
 
 def compare(op, a, b, digits_of=0.0):
-    """Compare two numbers; those that agree to nine digits are equal."""
+    """Compare two numbers; numbers that agree to nine digits are equal."""
     if close(a, b, digits_of):
         return op in ("<=", ">=", "==")
     return op != "==" and (a < b) == (op in ("<", "<="))
@@ -93,7 +93,9 @@ def rounded(value, digits=DIGITS, half=0.0):
 
 
 def last_place(written):
-    """Return the last known decimal place of a number that `rounded` wrote without an interval or trailing zeros.
+    """Return the last decimal place to which a number is known that `rounded` wrote without an interval.
+
+    `rounded` drops trailing zeros, so the text may have fewer decimals.
 
     >>> [last_place(written) for written in ("35.4", "7", "0.0445", "120345", "0")]
     [2, 3, 5, 0, inf]

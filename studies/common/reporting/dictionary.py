@@ -1,7 +1,7 @@
 """Read and check the data dictionary, which describes every column of the result tables.
 
 A study declares its tables in ``tables.yaml`` next to its code; ``studies/common/tables.yaml`` declares the tables of
-claims and those that several studies have. A table is checked against its declaration when it is written, and
+claims and the tables that several studies have. A table is checked against its declaration when it is written, and
 ``results/README.md`` is made from the declarations.
 
 A column is declared as ``name: [kind, unit, meaning]``. A column `<column>_ci95` needs no entry of its own: it is half
@@ -75,7 +75,7 @@ Described = dict[Name, tuple[Literal[tuple(KINDS)], str, Meaning]]
 
 
 class DeclaredTable(BaseModel):
-    """An entry of ``tables``: what the table holds, its columns in order, and those with a meaning of their own."""
+    """An entry of ``tables``: what the table holds, its columns in order, and the columns described only here."""
 
     model_config = ConfigDict(extra="forbid")
 

@@ -22,7 +22,7 @@ SHAPES = {
     "X": "cross", "+": "cross", "x": "cross", "*": "diamond", "_": "stroke", "|": "stroke",
 }  # fmt: skip
 HEIGHT = 260  # minimum height of a panel, in pixels
-LINE = 14  # height of a label in pixels, if those of the y axis are names
+LINE = 14  # height of a label on the y axis in pixels, if labels are names
 _POWER = re.compile(r"\$?(?:\\mathdefault\{)?(\d+)\^\{(-?\d+)\}\}?\$?")
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 SOLID = (1, 0)  # dash pattern of a solid line
@@ -293,7 +293,7 @@ def _ticks(axis):
         return None
     low, high = sorted(axis.get_view_interval())
     values = [float(value) for value in axis.get_majorticklocs()]
-    texts = map(str, formatter.format_ticks(values))  # format all: a label may depend on its index
+    texts = map(str, formatter.format_ticks(values))  # all, because a label may depend on its index
     return {value: _plain(text) for value, text in zip(values, texts, strict=True) if low <= value <= high}
 
 

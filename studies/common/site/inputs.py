@@ -150,7 +150,7 @@ def _check_verdict(row):
 
 
 def read_readings(path, study):
-    """Return the code and the rows that each claim of a study is based on; rows are listed by their table's path."""
+    """Return the code and the rows that each claim of a study is based on; rows are listed under their table's path."""
     with called(path, "a record of what claims are based on", "make it with `.venv/bin/snakemake -c all readings`"):
         found = TypeAdapter(dict[str, Reading]).validate_python(json.loads(path.read_text(encoding="utf-8")))
         for one in found.values():
@@ -169,7 +169,7 @@ def read_conditions(path):
 
 
 def rows_of(path, numbers):
-    """Return a table as text, and those of its rows that `numbers` lists."""
+    """Return a table as text, and its rows with the given `numbers`."""
     frame = read_table(path, (), "a table")
     with called(path, "the table that a claim reads"):
         if numbers and not 0 <= min(numbers) <= max(numbers) < len(frame):

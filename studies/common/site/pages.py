@@ -162,7 +162,7 @@ class _Site:
         self.pages.filters |= {"claim_page": claim_page, "shortened": shortened, "latex": latex}
 
     def _readings(self):
-        """Return the code and the rows that each claim is based on; rows are listed by their table's path."""
+        """Return the code and the rows that each claim is based on; rows are listed under their table's path."""
         found = {}
         for study in sorted(set(self.claims["study"])):
             found |= read_readings(self.results / study / "runs" / "readings.json", study)

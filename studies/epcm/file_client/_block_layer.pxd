@@ -1,6 +1,6 @@
-# Blocks in memory and requests to the disk, as in Linux 2.2; the file client is built on them. An entry describes a
-# page of a file or a block of metadata: its state and its place in memory. A request is a contiguous stretch of entries
-# on its way to or from the disk. Only the layers above this one know about files.
+# Declare blocks in memory and requests to the disk, as in Linux 2.2; the file client is built on them. An entry
+# describes a page of a file or a block of metadata: its state and its place in memory. A request is a contiguous
+# stretch of entries on its way to or from the disk. Only the layers above this one deal with files.
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
@@ -77,7 +77,7 @@ cdef class BlockLayer(Kernel):
     cdef int64_t latest             # completion time of the most recently issued request, ns
     cdef queue_t events
     # memory
-    cdef int64_t* frames            # of each frame: 2 * entry + (1 = holds its buffer, 0 = its page); NOTHING = unused
+    cdef int64_t* frames            # content: 2 * entry + (1 = its buffer, 0 = its page); NOTHING = unused frame
     cdef int32_t* unused            # stack of unused frames
     cdef Py_ssize_t room            # total number of frames
     cdef Py_ssize_t spare           # number of unused frames

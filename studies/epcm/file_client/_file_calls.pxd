@@ -1,4 +1,4 @@
-# A recorded call as the file client's kernels see it, and the components of the elapsed time.
+# Declare the record of a call in the file client's kernels, and the components of the elapsed time.
 
 from libc.stdint cimport int32_t, int64_t
 

@@ -60,7 +60,7 @@ cdef class FileClient(PrefetchEngine):
         if known.shape[0] < self.files:
             raise IndexError(f"known has length {known.shape[0]}; expected at least {self.files}, the number of files")
         if predictor is not None and predictor.files > self.files:
-            raise IndexError("the predictor knows more files than the client")
+            raise IndexError("the predictor has more files than the client")
         memset(self.spent, 0, sizeof(self.spent))
         self.predictor = predictor
         self.copied = self.copied_ahead = self.copied_in_faults = self.files_ahead = self.pages_ahead = 0

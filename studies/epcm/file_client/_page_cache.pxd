@@ -1,4 +1,4 @@
-# Files in memory: inodes, their pages and the walk to them, on top of the block layer.
+# Declare files in memory: inodes, their pages and the walk to them, on top of the block layer.
 
 from libc.stdint cimport int32_t, int64_t
 

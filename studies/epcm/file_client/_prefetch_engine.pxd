@@ -1,4 +1,4 @@
-# The prefetch engine: fetches predicted files into the page cache.
+# Declare the prefetch engine, which fetches predicted files into the page cache.
 
 from libc.stdint cimport int32_t, int64_t
 

@@ -1,6 +1,6 @@
-# A set of small numbers. The greatest member below a given number is found in a few steps: the lowest level has one bit
-# per number, and each higher level has one bit per word of the level below, set if that word is not zero, up to a
-# single word.
+# Define a set of small numbers. The greatest member below a given number is found in a few steps: the lowest level has
+# one bit per number, and each higher level has one bit per word of the level below, set if that word is not zero, up to
+# a single word.
 
 from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memset

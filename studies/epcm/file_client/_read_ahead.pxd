@@ -1,4 +1,4 @@
-# Reads of files through the page cache: read calls with read-ahead, and page faults that request whole clusters.
+# Declare reads of files through the page cache: read calls with read-ahead, and page faults that fetch whole clusters.
 
 from libc.stdint cimport int64_t, uint8_t
 

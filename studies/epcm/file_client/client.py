@@ -220,7 +220,7 @@ class Client:
         Parameters
         ----------
         number : int
-            Which run, from 0.
+            Number of the run, counted from 0.
         cold : bool
             Whether all caches are emptied first.
         scale : float

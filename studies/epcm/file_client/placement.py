@@ -67,7 +67,7 @@ class Disk:
         or else in the next group with room, or several if no group has room."""
         sectors = -(-sectors // self.block) * self.block
         room = self.size - self.begin
-        whole = -(-(sectors - room) // self.size) if sectors > room else 0  # number of further groups that it spans
+        whole = -(-(sectors - room) // self.size) if sectors > room else 0  # further groups that the file spans
         for step in range(self.number):
             at = (group + step) % self.number
             if whole == 0 and self.next[at] + sectors <= self.size:

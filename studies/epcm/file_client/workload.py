@@ -131,7 +131,7 @@ def make_workload(
 
 
 def _first_opened(records, number):
-    """Return the place of each path in the order of first opens over all runs; those never opened come last."""
+    """Return the place of each path in the order of first opens over all runs; paths never opened come last."""
     rank = np.full(number, number, np.int64)
     opened = np.concatenate([calls["path"][calls["kind"] == CALLS.index("open")] for calls in records])
     paths, at = np.unique(opened, return_index=True)
@@ -174,7 +174,7 @@ def _check(calls, run, paths, files):
     moves = np.isin(kind, [CALLS.index(name) for name in ("read", "write", "fault", "truncate")])
     named = kind == CALLS.index("rename")
     bad = (
-        ((kind < 0) | (kind >= len(CALLS)), "is of an unknown kind"),
+        ((kind < 0) | (kind >= len(CALLS)), "has an unknown kind"),
         ((path < np.where(kind == 0, -1, 0)) | (path >= paths), "has an unknown path"),
         ((calls["file"] < -1) | (calls["file"] >= files), "is on a file that the predictor does not know"),
         ((calls["file"] >= 0) & (path < 0), "is seen by the predictor but has no path"),

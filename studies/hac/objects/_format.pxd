@@ -1,4 +1,4 @@
-# Layout of pages and objects, on disk and in the cache. `format.py` defines the same layout in Python.
+# Define the layout of pages and objects, on disk and in the cache. `format.py` defines the same layout in Python.
 #
 # A page has 8192 bytes: a header of 8 bytes (page id, number of objects, end of the objects), the objects one after
 # another, and, growing downwards from the end, the 16-bit offset of each object. An object begins with a 32-bit header;

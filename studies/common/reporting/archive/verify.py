@@ -181,7 +181,7 @@ def _check_form(archive, stored, date):
 
 
 def _compare_metadata(stored, contents, citation, code):
-    """Return the verdict on the metadata, which must be those that `make archive` writes for the archive's files."""
+    """Return the verdict on the metadata, which must equal what `make archive` writes for the archive's files."""
     listed = {name: one for name, one in contents.items() if name not in (crate.LIST, crate.METADATA)}
     if missing := sorted({crate.METADATA, *crate.ENVIRONMENT, crate.WORKFLOW} - contents.keys()):
         return "different", f"{missing[0]} is not in the archive"

@@ -25,7 +25,7 @@ class DataFrame:
         return self.rows
 
     def astype(self, kinds):
-        """Return the table itself, in whose rows every number keeps its own type."""
+        """Return the table itself, because every number in its rows keeps its own type."""
         return self
 
     def drop(self, columns):
