@@ -109,7 +109,7 @@ def _as_program(name, trace, sizes):
 
 
 def _of_all(table, trace):
-    """Recompute hits and hit ratio of a replay without repeats for all references; the misses are the same."""
+    """Extend a replay without repeats to all references: recompute hits and hit ratio; the misses stay the same."""
     table = table.assign(requests=len(trace), hits=len(trace) - table["misses"])
     return table.assign(hit_ratio=table["hits"] / table["requests"])
 

@@ -225,7 +225,7 @@ def _adapter(kind, constraints):
 
 
 def check_values(kind, values):
-    """Check values that are to replace those of a machine's file.
+    """Check values that are to replace values of a machine's file.
 
     Parameters
     ----------

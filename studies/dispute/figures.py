@@ -183,7 +183,7 @@ def sieve(table, cells, published):
 
 
 def _bounded(below):
-    """Return gains in % of the other policy's misses, as given, and losses in % of the policy's own misses."""
+    """Return gains as given, in % of the other policy's misses, and losses in % of the policy's own misses."""
     return below.where(below > 0, below / (1 - below / 100))
 
 

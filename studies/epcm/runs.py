@@ -94,7 +94,7 @@ def settings_of(partition_sizes, pcm_orders, epcm_shares, threshold):
     partition_sizes : sequence of int
     pcm_orders : sequence of int
     epcm_shares : sequence of float
-        Orders of EPCM as shares of the partition size; shares that give the same order are one bar.
+        Orders of EPCM as shares of the partition size; shares that yield the same order give a single bar.
     threshold : float
         Smallest likelihood at which a file is prefetched.
 
@@ -383,7 +383,7 @@ def fit_copy(study, target_us, ranges):
             raise ParameterError(f"the range of {name} is {low} to {high} us/KB; expected 0 <= low < high")
     ends = [hot_read_us(study, {name: span[end] for name, span in ranges.items()}) for end in (0, 1)]
     if not ends[1] > ends[0]:
-        raise ParameterError("the read calls move no data: the copy times cannot be fitted to them")
+        raise ParameterError("the read calls move no data, so the copy times cannot be fitted")
     place = min(max((target_us - ends[0]) / (ends[1] - ends[0]), 0.0), 1.0)
     return {name: round(low + place * (high - low), 2) for name, (low, high) in ranges.items()}
 

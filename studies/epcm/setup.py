@@ -117,7 +117,7 @@ def set_up(
     runs = capture.runs
     if len(runs) <= training:
         raise ParameterError(
-            f"{benchmark} has {len(runs)} run{'s' * (len(runs) != 1)}, and training needs {training}; leave at least"
+            f"{benchmark} has {len(runs)} run{'s' * (len(runs) != 1)}, but training needs {training}; leave at least"
             " one to measure"
         )
     measured = min(measured, len(runs) - training)

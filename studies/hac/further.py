@@ -191,7 +191,7 @@ def cost_sensitivity(sweeps, points_mb, costs):
     """Compute replacement and conversion as shares of the fetch time at the points of Figure 9, varying the testbed's
     values one at a time without refitting.
 
-    The fetch time is simulated again only for the values in `IN_A_FETCH`: the others could change it only by changing
+    The fetch time is simulated again only for the values in `IN_A_FETCH`: other values could change it only by changing
     how much the drive reads ahead while the client works.
 
     Returns

@@ -30,7 +30,7 @@ def hit_time(data, cache_mb, repeats=9):
     data : Database
     cache_mb : float
     repeats : int
-        Rounds; in each, every step runs once, after a run that is not timed.
+        Number of rounds; in each round, every step runs once, after an untimed run.
 
     Returns
     -------

@@ -46,8 +46,8 @@ def limit_of(claim):
 
 
 def deviation(measure, obtained, reference):
-    """Return the signed distance of `obtained` from `reference`: a share of it (relative) or a difference
-    (absolute)."""
+    """Return the signed deviation of `obtained` from `reference`: as a share of `reference` (relative) or as a
+    difference (absolute)."""
     difference = 0.0 if close(obtained, reference) else obtained - reference
     if measure == "absolute" or not difference:
         return difference

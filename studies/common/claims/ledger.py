@@ -102,8 +102,8 @@ class Fit(BaseModel):
     """An entry of the calibration: a parameter that no source states, and the published values it was fitted to.
 
     Such a fit is the only way for a published value to influence a reproduced value. A value that was derived from
-    published ones, or chosen with knowledge of them, is listed as a fit, too. The sensitivity table lists values of the
-    parameter, or the results with other values.
+    published ones, or chosen with knowledge of them, is listed as a fit, too. The sensitivity table lists the values
+    that were tried, or the results with other values.
 
     Attributes
     ----------

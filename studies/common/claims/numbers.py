@@ -93,7 +93,7 @@ def rounded(value, digits=DIGITS, half=0.0):
 
 
 def last_place(written):
-    """Return the last decimal place to which a number is known that `rounded` wrote without an interval.
+    """Return the last known decimal place of a number that `rounded` wrote without an interval.
 
     `rounded` drops trailing zeros, so the text may have fewer decimals.
 
@@ -111,7 +111,7 @@ def label(point):
 
 
 def text(values, write=number):
-    """Return numbers as text: a single one if all print alike, otherwise one per point with the point's name."""
+    """Return numbers as text: a single one if all are written alike, otherwise one per point with its name."""
     if len({write(value) for value in values}) == 1:
         return write(values.iloc[0])
     return ", ".join(f"{label(point)}: {write(value)}" for point, value in values.items())

@@ -1,4 +1,4 @@
-"""Say why entries are not reproduced: only another condition reproduces them, a measurement excludes the published
+"""Explain why entries are not reproduced: only another condition reproduces them, a measurement excludes the published
 value, or the cause is unknown."""
 
 import re

@@ -14,7 +14,7 @@ COLUMNS = [
     "id", "study", "role", "form", "group", "kind", "source", "statement", "status", "published", "obtained", "unit",
     "low", "high", "seeds", "deviation", "tolerance", "verdict", "basis", "note",
 ]  # fmt: skip
-READS = (  # remarks on entries that read a fit's targets, or cells that follow from the parameter: singular, plural
+READS = (  # remarks (singular, plural) on entries that read a fit's targets, or cells that follow from the parameter
     ("reads a value that {} was fitted to", "reads values that {} were fitted to"),
     ("reads a value that follows from {}, which was fitted", "reads values that follow from {}, which were fitted"),
 )

@@ -99,7 +99,7 @@ def declaring():
 
 
 def _declarations(study):
-    """Return the path of a study's table declarations; with an empty name, of the declarations that studies share."""
+    """Return the path of a study's table declarations or, with an empty name, of the shared declarations."""
     return STUDIES / (study or "common") / "tables.yaml"
 
 

@@ -112,8 +112,8 @@ class Sources:
             yield from (one for one in self._paths if one.startswith(f"{folder}."))
 
     def _relative(self, names):
-        """Return the paths of the sources that the named functions or modules depend on; without a name, of all
-        sources."""
+        """Return the paths of the sources that the named functions or modules depend on; without names, return the
+        paths of all sources."""
         waiting, seen = [], set()
         for name in names:
             module = name if name in self._paths else name.rpartition(".")[0]

@@ -126,7 +126,7 @@ def read_table(path, columns, what):
 
 def _as_long(row, header, line):
     if len(row) != len(header):
-        raise ValueError(f"line {line} has {len(row)} fields, the header {len(header)}")
+        raise ValueError(f"line {line} has {len(row)} fields, but the header has {len(header)}")
     return row
 
 

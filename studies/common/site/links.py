@@ -1,4 +1,4 @@
-"""Find links of a site's pages that lead nowhere."""
+"""Find dead links on a site's pages."""
 
 import html
 import re

@@ -449,7 +449,7 @@ def claim_page(claim):
 
 
 def latex(text):
-    """Return a text with LaTeX's special characters escaped, as an entry of BibTeX needs it.
+    """Return a text with LaTeX's special characters escaped, as BibTeX requires.
 
     >>> print(latex("mq.rel_miss, 5 %"))
     mq.rel\\_miss, 5 \\%

@@ -92,7 +92,7 @@ cdef class FileClient(PrefetchEngine):
 
     @property
     def components(self):
-        """Components of the elapsed time, int64, shape (11,), ns; they add up to it."""
+        """Components that add up to the elapsed time, ns: int64, shape (11,)."""
         return np.array([self.spent[i] for i in range(COMPONENTS)])
 
     cdef int replay(self, const call_record_t* call, Py_ssize_t n, double scale, int64_t now, int64_t* latency,

@@ -143,7 +143,7 @@ class ClientRun:
     Attributes
     ----------
     components : dict of str to int
-        Components of the elapsed time, ns; they add up to it.
+        Components that add up to the elapsed time, ns.
     latency, outcome, copies : int64, uint8, int32 arrays, shape (read calls,)
         Time of each read call in ns, its class (`HIT`, `PARTIAL`, `MISS`), and the blocks copied from buffers.
     counts : dict of str to int

@@ -81,7 +81,7 @@ class Disk:
         return self.spread(group, sectors)
 
     def spread(self, group, sectors):
-        """Allocate and return stretches in the free ends of the groups; all but the last consist of whole pages."""
+        """Allocate and return stretches in the free ends of the groups; all except the last consist of whole pages."""
         free = (self.size - self.next) // PAGE_SECTORS * PAGE_SECTORS
         if free.sum() < sectors:
             raise ParameterError(f"the disk has no room for {sectors} more sectors; use a larger drive")

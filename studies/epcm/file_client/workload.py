@@ -386,7 +386,9 @@ def _codes(kinds):
     """
     codes = pd.Categorical(kinds, categories=KINDS).codes
     if (codes < 0).any():
-        raise InputError(f"event {int(np.argmin(codes)) + 1} is of kind {np.asarray(kinds)[np.argmin(codes)]!r}")
+        raise InputError(
+            f"event {int(np.argmin(codes)) + 1} has the unknown kind {np.asarray(kinds)[np.argmin(codes)]!r}"
+        )
     return codes
 
 

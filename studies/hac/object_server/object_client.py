@@ -181,7 +181,7 @@ class Prices:
         Returns
         -------
         DataFrame
-            `HIT` columns, the lines of the paper's Table 3; ``traversal`` is its C++ program.
+            `HIT` columns, the lines of the paper's Table 3; ``traversal`` is the table's C++ program.
         """
         t, n = self.testbed, counts["accesses"]
         lines = {"traversal": n, "indirection": n}

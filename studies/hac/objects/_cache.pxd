@@ -41,7 +41,7 @@ cdef enum:                          # operations whose time a cache measures on 
 
 cdef struct frame_t:
     uint32_t kind                   # FREE, INTACT, MIXED, BUFFER
-    uint32_t page                   # INTACT: its page id
+    uint32_t page                   # id of the page, if the frame is INTACT
     uint32_t objects                # objects in it, including copies that are not installed
     uint32_t installed              # installed objects
     uint32_t end                    # offset of the end of the last object

@@ -96,7 +96,7 @@ def test_a_table_of_verdicts_is_read_as_text(tmp_path):
         ([ROW | {"id": "vlog"}], "is not the name"),
         ([ROW | {"study": "mq"}], "belongs to the study 'mq', which has no title"),
         ([ROW | {"verdict": "true"}], "'true' is not a verdict; expected reproduced, tie"),
-        ([ROW, {"id": "vlog.b", "study": "vlog"}], "line 3 has 2 fields, the header 20"),
+        ([ROW, {"id": "vlog.b", "study": "vlog"}], "line 3 has 2 fields, but the header has 20"),
         ([ROW, ROW | {"note": "a,b"}], "line 3 has 21 fields"),
         ([ROW | {"note": "a,b"}], "line 2 has 21 fields"),
     ],

@@ -97,7 +97,7 @@ def asarray(values, dtype=None):
 
 
 def ascontiguousarray(values, dtype=None):
-    """Return `values` as an array whose numbers lie next to each other."""
+    """Return `values` as an array that is contiguous in memory."""
     made = asarray(values, dtype)
     return made if made.contiguous else made.copy()
 
@@ -128,7 +128,7 @@ _dtype = dtype
 
 
 def frombuffer(data, dtype, count=-1):
-    """Return all numbers or records in a buffer, or the first `count`; both byte orders are understood."""
+    """Return all numbers or records in a buffer, or the first `count`; both byte orders are supported."""
     kind = _dtype(dtype)
     view = memoryview(data).cast("B")
     view = view if count < 0 else view[: count * kind.itemsize]
@@ -268,7 +268,7 @@ def bincount(values, minlength=0):
 
 
 def flatnonzero(values):
-    """Return the indices of values other than 0."""
+    """Return the indices of the nonzero values."""
     return stored(itertools.compress(itertools.count(), asarray(values).tolist()), _dtype(int64))
 
 
@@ -278,7 +278,7 @@ def compress(condition, values):
 
 
 def count_nonzero(values):
-    """Return the number of values other than 0."""
+    """Return the number of nonzero values."""
     values = asarray(values)
     if values.dtype.itemsize == 1 and values.contiguous:
         return values.size - bytes(values.data).count(0)

@@ -56,7 +56,7 @@ class ndarray:
 
     @property
     def contiguous(self):
-        """Whether the numbers lie next to each other."""
+        """Whether the numbers are contiguous in memory."""
         return self.flat.contiguous and (len(self.shape) != 2 or self.step == self.shape[1])
 
     @property
