@@ -163,7 +163,7 @@ def penalty(fetches, cache_mb, costs, *, cold=False, processor=None, rate=None, 
 def _stream(used, times, fetch, register):
     """Return the stream of one client that runs its iterations one after another and replaces in the foreground."""
     work = (times["hit"] + times["conversion"] + times["replacement"]).to_numpy()
-    group = np.cumsum(fetch)  # number of the fetch that a row's work follows; rows with page 0 have no fetch
+    group = np.cumsum(fetch)  # number of the fetch before a row's work; rows with page 0 are not fetches
     before = np.bincount(group, weights=work, minlength=fetch.sum() + 1)
     return Stream(used["page"].to_numpy()[fetch], np.rint(before).astype(np.int64), register)
 
@@ -171,7 +171,7 @@ def _stream(used, times, fetch, register):
 def _shifted(used, times, register, clients):
     """Return a stream of the same hot fetches for each client, each with a different starting point.
 
-    A client that has made the last fetch does the work after it, and continues with the first fetch.
+    After the last fetch, a client does the work that follows it and continues with the first fetch.
     """
     fetch = used["page"].to_numpy() > 0
     stream = _stream(used, times, fetch, register)

@@ -19,7 +19,7 @@ SERVER_HIT = 0.23  # hit rate of file servers according to Blaze, which section 
 
 
 class OtherRuns(NamedTuple):
-    """Runs, and counts of references, that the projections need besides the runs of Figure 9.
+    """Runs and counts of references that the projections need in addition to the runs of Figure 9.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class OtherRuns(NamedTuple):
 
 
 def other_runs(data, points_mb, iterations, testbed):
-    """Perform the runs on one database that the projections need besides those of Figure 9.
+    """Perform, on one database, the runs that the projections need in addition to those of Figure 9.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def projections(runs, costs, others, *, brief=False):
     base = rows.everywhere()
     for name, one in base.items():
         rows.add("fig9_point", name, **_counted(one))
-        if not brief:  # a processor that never waits idly hides no replacement
+        if not brief:  # a processor that is always busy hides no replacement
             rows.add("busy_processor", name, replacement_visible_us=one.us["replacement"])
     _servers(rows, base, brief)
     _processors(rows, base)
@@ -157,7 +157,7 @@ def _counted(one):
 
 
 def _quotient(part, whole):
-    """Return part / whole; NaN if the whole is 0, as when a few hot fetches find frames that are already free."""
+    """Return part / whole; NaN if the whole is 0, for example if the few hot fetches find free frames."""
     return part / whole if whole else np.nan
 
 
@@ -170,7 +170,7 @@ def _ratio(one):
 
 
 def _servers(rows, base, brief):
-    """Add the cases of other servers and networks, and the faster network with everything that offsets it."""
+    """Add the cases of other servers and networks, and one of a faster network with the changes that offset it."""
     testbed = rows.costs.testbed
     slower, faster = testbed["slower_mbit_per_s"], testbed["faster_mbit_per_s"]
     clients = testbed["shared_clients"]
@@ -215,7 +215,7 @@ def _quickstore(rows, others, costs):
     correction = prices.corrected_ns(others.pointers[pages], others.cold.cache_mb * 2**20).mean()
     rows.add("quickstore_mapped", "T1", conversion_us=as_recorded / 1000)
     one = others.cold.penalty(costs, cold=True)
-    # QuickStore replaces whole pages and installs nothing: only fetches, faults and the traversal remain
+    # QuickStore replaces whole pages and installs nothing, so only fetches, faults and the traversal remain.
     total_s = one.hit_s + one.fetches * (one.us["fetch"] + as_recorded / 1000) / 1e6
     rows.add(
         "quickstore_unmapped",

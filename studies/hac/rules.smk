@@ -145,7 +145,7 @@ plan.simulation(
         others_mb=HAC["others_mb"],
         shares=HAC["gom_shares"],
     ),
-    threads=4,  # seeds that run at the same time, after the first
+    threads=4,  # number of seeds that run at the same time, after the first
     priority=1,
 )
 
@@ -300,7 +300,7 @@ plan.simulation(
         **HAC_AT,
         settings=HAC["sensitivity"],
         layouts=HAC["layouts"],
-        seeds=HAC["seeds"][:2],  # two seeds are enough for differences
+        seeds=HAC["seeds"][:2],  # two seeds suffice to estimate differences
     ),
 )
 

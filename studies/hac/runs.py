@@ -95,14 +95,14 @@ def run_dynamic(data, system, cache_mb, dynamic, seed, **parameters):
 
 
 def make_cache(data, system, cache_mb, **parameters):
-    """Return a cache by its name and size in 2**20 bytes."""
+    """Make the cache of a system, given its name and its size in units of 2**20 bytes."""
     if system not in SYSTEMS:
-        raise ParameterError(f"system {system!r}; expected one of {', '.join(SYSTEMS)}")
+        raise ParameterError(f"system is {system!r}; expected one of {', '.join(SYSTEMS)}")
     return SYSTEMS[system](data, int(cache_mb * MB), **parameters)
 
 
 def intervals(pages, counts, before=None):
-    """Convert a cache's log of one iteration to `TraversalRun.fetches`, without the column ``iteration``.
+    """Convert a cache's log of one iteration to the form of `TraversalRun.fetches`, without the column ``iteration``.
 
     Parameters
     ----------
@@ -176,7 +176,7 @@ def fewest_misses(run, shares, count):
     for share in shares:
         try:
             one = run() if share is None else run(share=share)
-        except ParameterError:  # too small
+        except ParameterError:  # the cache is too small
             continue
         found.append((count(one.fetches), share, one.memory))
     return min(found, key=lambda item: item[0], default=None)
@@ -202,7 +202,7 @@ def sweep_hac(data, traversal, sizes_mb, iterations, *, table=True, **parameters
     for size in sizes_mb:
         one = run(data, "hac", traversal, size, iterations, table=table, **parameters)
         frames, rest = (part / MB for part in one.memory)
-        narrow = one.fetches.to_numpy().max() < 2**31  # halves the size of the file
+        narrow = one.fetches.to_numpy().max() < 2**31  # 32-bit counts halve the size of the file
         fetches = one.fetches.astype("int32") if narrow else one.fetches
         tables.append(fetches.assign(cache_mb=size, frames_mb=frames, table_mb=rest))
         print(f"{traversal}, {size:g} MB: {count_misses(one.fetches)} cold and hot misses", file=sys.stderr)

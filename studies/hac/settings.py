@@ -218,14 +218,14 @@ class HacSettings(Settings):
 
     @model_validator(mode="after")
     def check(self, info):
-        """Check that sweeps include the points, that the databases can be built, that the variant's is one of
-        `layouts`, and that the calibration declares the fitted parameters.
+        """Check that sweeps include the points, that the databases can be built, that the calibrated variant's layout
+        is one of `layouts`, and that the calibration declares the fitted parameters.
 
         Arrays whose lengths are drawn at random are checked when a database is generated.
         """
         sizes = self.database.plain()
         with at("database"):
-            for modules in (1, 2):  # the dynamic traversal's database has two
+            for modules in (1, 2):  # the dynamic traversal's database has two modules
                 Parameters(**sizes, modules=modules)
         for name, changed in self.layouts.items():
             with at("layouts", name):

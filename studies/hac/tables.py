@@ -68,7 +68,7 @@ class Point:
     def penalty(self, costs, **change):
         """Return `misspenalty_studies.hac.prices.penalty` of the run; `change` is passed on to it."""
         values = costs.testbed.values
-        if change.get("hit_share") is not None:  # hits are drawn, so the size of the server's cache does not matter
+        if change.get("hit_share") is not None:  # hits are drawn at random; the server's cache size does not matter
             values = values | {"server_cache_mb": None}
         key = (tuple(values.items()), costs.pages, costs.seed, tuple(change.items()))
         if key not in self._known:
@@ -105,7 +105,8 @@ def misses(traversal, runs):
 
 
 def enough(fetches, least_share):
-    """Return whether hot iterations fetch any page and, on average, at least this share of the cold one's fetches."""
+    """Return whether hot iterations fetch any page and, on average, at least `least_share` of the cold one's
+    fetches."""
     cold, hot = count_misses(fetches)
     return bool(hot) and hot >= least_share * cold
 
@@ -209,7 +210,7 @@ def fit(runs, cache_mb, target, low, high):
         return np.mean(rows, axis=0)
 
     value = low
-    for _ in range(3):  # converges fast: the value changes the fetch time only through the read-ahead
+    for _ in range(3):  # this converges fast, as the value changes the fetch time only through the read-ahead
         share, slope = shares(value)
         value += (target / 100 - share) / slope
     bounded = float(min(max(value, low), high))
@@ -325,7 +326,7 @@ def from_sweeps(total, frames, others, machine, fit, published, points_mb, least
 
 
 def figure_tables(sweeps, points_mb, costs, least_share):
-    """Compute the tables `FIGURES` of one seed, by name."""
+    """Compute the tables listed in `FIGURES` for one seed, and return them by name."""
     at_points = points(sweeps, points_mb, costs)
     made = all_of_fig9(sweeps, costs, least_share), fig10(at_points, points_mb), fig11(at_points, points_mb)
     return dict(zip(FIGURES, made, strict=True))

@@ -23,8 +23,8 @@ cdef struct link_t:
 
 cdef class Kernel(ObjectCache):
     cdef Py_ssize_t first           # frame at which the object buffer begins
-    cdef link_t* links              # by a block's first granule: links in a free list, or in the order of use
-    cdef uint8_t* orders            # by a block's first granule: its order, with VACANT set if the block is free
+    cdef link_t* links              # indexed by a block's first granule: links in a free list or in the LRU list
+    cdef uint8_t* orders            # indexed by a block's first granule: its order, with VACANT set if it is free
     cdef uint32_t[10] vacant        # first free block of each order, granule + 1
     cdef uint32_t newest            # most recently used object, granule + 1
     cdef uint32_t oldest            # least recently used object, granule + 1
@@ -83,7 +83,8 @@ cdef class Kernel(ObjectCache):
         self.prepend(granule, &self.vacant[order], NULL)
 
     cdef Py_ssize_t take(self, uint32_t size) noexcept nogil:
-        """Allocate a block, splitting a larger one if necessary; return its first granule, NONE if there is no room."""
+        """Allocate a block, splitting a larger one if necessary; return its first granule, or NONE if there is no
+        room."""
         cdef int order = 0, found
         cdef uint32_t granule
         while (GRANULE << order) < size:

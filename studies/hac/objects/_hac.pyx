@@ -18,16 +18,16 @@ from misspenalty_studies.hac.objects._format cimport (
 
 
 cdef struct candidate_t:
-    int64_t entered                 # fetch at which it was added to the set; 0 = not in it
-    int64_t sequence                # number of this addition, counted over all frames
+    int64_t entered                 # fetch at which the frame was added to the set; 0 = not in the set
+    int64_t sequence                # sequence number of this addition among those of all frames
     uint32_t threshold              # T: objects with a higher usage are hot
     uint32_t hot                    # hot objects
     uint32_t objects                # objects in the frame when it was added
-    uint32_t place                  # index in the list of the set
+    uint32_t place                  # index in `members`
 
 
 cdef class Kernel(ObjectCache):
-    cdef candidate_t* candidates    # one for each frame, in the set or not
+    cdef candidate_t* candidates    # one per frame, whether or not it is in the set
     cdef uint32_t* members          # frames in the set
     cdef Py_ssize_t size            # size of the set
     cdef int64_t entered            # additions to the set so far
@@ -37,7 +37,7 @@ cdef class Kernel(ObjectCache):
     cdef Py_ssize_t primary         # next frame of the primary scan
     cdef Py_ssize_t secondaries     # number of secondary pointers, the paper's N
     cdef Py_ssize_t[16] secondary   # next frame of each secondary pointer
-    cdef Py_ssize_t target          # frame that retained objects go to; NONE = no frame
+    cdef Py_ssize_t target          # frame to which retained objects are moved; NONE = no frame
 
     def __cinit__(self, pages, sizes, references, budget, table, frames, activation, retention, scan, lifetime,
                   secondaries):
@@ -117,7 +117,7 @@ cdef class Kernel(ObjectCache):
         self.enter(frame, threshold, hot)
 
     cdef void look(self, uint32_t frame) noexcept nogil:
-        """Add a frame to the set if it is not yet there and the share of its objects that are installed is below R."""
+        """Add a frame to the set if it is not there yet and its share of installed objects is below R."""
         cdef frame_t* seen = &self.frames[frame]
         cdef bint few = seen.installed * self.retention[1] < self.retention[0] * seen.objects
         if self.candidates[frame].entered == 0 and few:
@@ -145,8 +145,8 @@ cdef class Kernel(ObjectCache):
             self.candidates[frame].entered = 0
 
     cdef Py_ssize_t least_valuable(self) noexcept nogil:
-        """Return the unpinned candidate with the lowest (T, share of hot objects), the newest on a tie; NONE if there
-        is none."""
+        """Return the unpinned candidate with the lowest (T, share of hot objects), the newest on a tie, or NONE if
+        there is no such candidate."""
         cdef Py_ssize_t i, best = NONE
         cdef candidate_t* a
         cdef candidate_t* b

@@ -1,4 +1,4 @@
-"""Measure hit time with one traversal that is compiled bare, and again with each further mechanism of an object cache.
+"""Measure hit time: one traversal is compiled bare, and then with one more mechanism of an object cache at a time.
 
 In the bare program, references contain the addresses of objects. Each further step adds one mechanism to the previous
 step, in the order of the enum that ends with `STEPS`; the additional time of a step is the mechanism's hit time. All
@@ -20,11 +20,11 @@ cdef extern from *:
         uint8_t *memory;              /* frames */
         const uint32_t *entries;      /* of the indirection table, 4 words each, the address first */
         uint32_t *read_set;           /* of the transaction: a bit for each entry */
-        uint32_t *visited;            /* by part id: number of the visit in which it was marked */
+        uint32_t *visited;            /* by part id: number of the visit in which the part was marked */
         uint32_t visit;
         int roots;                    /* whether only the root part of each composite part is visited */
         int64_t read;                 /* sum of what was read */
-        volatile int failed;          /* the exception that a call leaves behind; 0 = none */
+        volatile int failed;          /* exception that a call has raised; 0 = none */
     } visitor_t;
 
     /* step n has the first n of these mechanisms; step 0 has none */
@@ -133,7 +133,7 @@ cdef extern from *:
 
 
 cdef class Ladder(Kernel):
-    """Runs a traversal of a cache's contents with any of the steps.
+    """Runs a traversal of a cache's contents with the mechanisms of any step.
 
     Parameters
     ----------
@@ -190,7 +190,7 @@ cdef class Ladder(Kernel):
 
     cdef uint32_t form(self, uint32_t reference, int step) noexcept nogil:
         if not reference & SWIZZLED:
-            return reference  # never followed
+            return reference  # the traversal never follows this reference
         reference &= ~SWIZZLED
         return reference if step >= INDIRECTION else self.cache.entries[reference].address
 
@@ -199,7 +199,7 @@ cdef class Ladder(Kernel):
         cdef int64_t done
         cdef uint8_t* module = self.memory + self.cache.entries[self.module].address
         if not 0 <= step < STEPS:
-            raise ValueError(f"step {step}; expected 0 to {STEPS - 1}")
+            raise ValueError(f"step is {step}; expected 0 to {STEPS - 1}")
         self.visitor.roots = roots
         self.visitor.read = self.visitor.failed = 0
         memset(self.visitor.read_set, 0, (self.cache.entry_end // 32 + 1) * sizeof(uint32_t))

@@ -44,7 +44,7 @@ cdef class Clock(ObjectCache):
             if self.frames[frame].modified or self.frames[frame].pinned == self.counts.fetches:
                 continue
             if self.frames[frame].used:
-                self.frames[frame].used = 0  # accessed since: a second chance
+                self.frames[frame].used = 0  # accessed since the hand last passed, so it gets a second chance
                 continue
             self.evict(frame)
             return 0

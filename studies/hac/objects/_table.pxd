@@ -33,12 +33,12 @@ cdef struct counts_t:
     int64_t dropped                 # copies in victims that were dropped because they had never been installed
     int64_t bytes_moved             # bytes that compaction moved
     int64_t page_objects            # objects in victims that were intact pages
-    int64_t page_survivors          # objects among these that were retained
-    int64_t references_dropped      # references of discarded objects, each lowering a count
+    int64_t page_survivors          # objects in such victims that were retained
+    int64_t references_dropped      # references of discarded objects, each of which lowered a reference count
     int64_t entries_made            # entries made in the indirection table
     int64_t entries_freed
     int64_t stack_words             # words of the stack scanned for references into frames
-    int64_t modified                # objects changed for the first time in their transaction
+    int64_t modified                # objects modified for the first time in a transaction
     int64_t pages_kept              # intact pages in the cache now (not cumulative)
     int64_t entries                 # table entries in use now (not cumulative)
 
@@ -47,14 +47,14 @@ cdef class IndirectionTable(Kernel):
     cdef entry_t* entries           # entry 0 is never used
     cdef uint32_t entry_room
     cdef uint32_t entry_end         # index of the first entry that was never in use
-    cdef uint32_t free_entry        # 0 = none
+    cdef uint32_t free_entry        # first free entry; 0 = none
     cdef uint32_t* entry_of         # entry of each oref; 0 = none
     cdef uint64_t orefs             # length of `entry_of`
     cdef uint32_t bucket_count      # buckets of a real client's hash table, which `table_bytes` includes
     cdef counts_t counts
-    cdef readonly int failed        # 0; 1 = no frame could be freed, 2 = no memory, 3 = an oref without an object
+    cdef readonly int failed        # 0 = none, 1 = no frame could be freed, 2 = no memory, 3 = oref without an object
 
-    # Allocates the table; a subclass calls this method first in its constructor.
+    # Allocate the table; a subclass calls this method first in its constructor.
     cdef int make_table(self, uint32_t buckets, Py_ssize_t pages) except -1
     cdef uint32_t find(self, uint32_t oref) noexcept nogil
     cdef uint32_t hold(self, uint32_t oref) noexcept nogil

@@ -1,4 +1,5 @@
-"""Implement the indirection table: an entry is made when its oref is first looked up, and freed when it is unused."""
+"""Implement the indirection table: an entry is made when its oref is first looked up, and freed when it is no longer
+used."""
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.stdlib cimport free, realloc
@@ -29,7 +30,8 @@ cdef class IndirectionTable(Kernel):
         free(self.entries)
 
     cdef uint32_t find(self, uint32_t oref) noexcept nogil:
-        """Return the entry of an object, created if necessary; 0 if there is no room or the page's id is too high."""
+        """Return the entry of an object, creating it if necessary, or 0 if there is no room or the page's id is too
+        high."""
         cdef uint32_t index
         if oref >= self.orefs:
             self.failed = NO_OBJECT

@@ -40,14 +40,14 @@ cdef class Traversals(Kernel):
     """Runs OO7's operations on one cache."""
 
     cdef ObjectCache cache
-    cdef uint32_t* visited          # visit in which each part was marked, by its id
+    cdef uint32_t* visited          # by part id: visit in which the part was marked
     cdef uint32_t visit             # number of the current visit to a composite part
     cdef int64_t parts              # parts of the database
     cdef uint32_t half              # parts after which T1- stops
     cdef uint32_t left              # parts that are left until T1- stops
     cdef bint stopped               # whether T1- has stopped in the current visit
     cdef uint32_t* waiting          # table entries of parts to visit
-    cdef Py_ssize_t room            # entries for which `waiting` has room
+    cdef Py_ssize_t room            # capacity of `waiting`, entries
     cdef int kind                   # kind of the current traversal, from ROOTS to HALF_CALLS
     cdef int64_t read               # checksum of what was read
 
@@ -59,7 +59,7 @@ cdef class Traversals(Kernel):
         self.waiting = <uint32_t*>self.allocate(room, sizeof(uint32_t))
 
     def hold(self, uint32_t oref):
-        """Add a reference from the program itself to an object; return the object's table entry, 0 = failed."""
+        """Add a reference from the program itself to an object; return the object's table entry, or 0 on failure."""
         self.check_unused()
         return self.cache.hold(oref)
 
@@ -165,7 +165,7 @@ cdef class Traversals(Kernel):
         return done
 
     cdef inline int64_t* record(self) noexcept nogil:
-        """Return the newest activation record; the stack may have moved since it was pushed."""
+        """Return the newest activation record; the stack may have moved since the record was pushed."""
         return self.cache.stack + self.cache.stack_top - self.cache.activation
 
     # --- a composite part and its graph
@@ -198,7 +198,7 @@ cdef class Traversals(Kernel):
         return done
 
     cdef int read_composite(self, uint8_t* me) noexcept nogil:
-        # each read may fetch, so the order matters; `or` keeps it, whereas C does not specify the order within a sum
+        # Each read may fetch, so the order matters: `or` preserves it, but C does not specify the order within a sum.
         if self.touch(me, COMPOSITE_TYPE) < 0 or self.touch(me, COMPOSITE_PARTS) < 0:
             return -1
         if self.touch(me, COMPOSITE_USED_PRIVATE) < 0 or self.touch(me, COMPOSITE_USED_SHARED) < 0:
@@ -294,7 +294,7 @@ cdef class Traversals(Kernel):
                 return -1
             record[1] = <int64_t>array
             i = word(array + 4)
-            while i:  # from the last to the first, because the list is a stack: the first is visited next
+            while i:  # from last to first: the list is a stack, so the first is visited next
                 i -= 1
                 link = self.cache.follow(array + 8 + 4 * i)
                 if link == NULL:
@@ -317,7 +317,7 @@ cdef class Traversals(Kernel):
 
     cdef inline void operate(self, uint8_t* me) noexcept nogil:
         cdef uint32_t x = word(me + 4 * PART_X), y = word(me + 4 * PART_Y)
-        self.read += x + 2 * y  # weights differ, to make the checksum depend on swaps
+        self.read += x + 2 * y  # the weights differ so that swaps change the checksum
         if self.kind == SWAP_ALL or (self.kind == SWAP_ROOT and self.left == self.half):
             (<uint32_t*>(me + 4 * PART_X))[0] = y
             (<uint32_t*>(me + 4 * PART_Y))[0] = x

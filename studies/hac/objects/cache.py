@@ -43,7 +43,7 @@ COUNTS = (
     "page_objects", "page_survivors", "references_dropped", "entries_made", "entries_freed", "stack_words", "modified",
     "pages_kept", "entries",
 )  # fmt: skip
-LEVELS = ("pages_kept", "entries")  # counts that are current values; the others are sums
+LEVELS = ("pages_kept", "entries")  # counts that are current values; all others are cumulative
 TIMED = ("register", "stack_scanning", "usage_computation", "compaction", "conversion")
 ENTRY_BYTES = 16
 _INSTALLED, _MODIFIED, _SWIZZLED, _ENTRY = 1 << 26, 1 << 27, 1 << 31, (1 << 22) - 1
@@ -132,9 +132,9 @@ class ClientCache:
     def time_operations(self):
         """Start timing the operations on this machine; this must be called before the first fetch.
 
-        The times vary between machines and runs, and no judged table of the study contains them. A timer costs some
-        20 ns, so conversion, which is timed separately for each object installed and each reference swizzled, is
-        overestimated by that much for each of them.
+        The times vary between machines and runs, and no judged table of the study contains them. A timer costs some 20
+        ns. Conversion is timed separately for each object installed and each reference swizzled, so it is overestimated
+        by that much each time.
         """
         if not self.kernel.time_operations():
             raise ParameterError(
@@ -206,8 +206,9 @@ class HAC(ClientCache):
     Parameters
     ----------
     retention : float
-        R: a frame's threshold is the lowest usage for which the objects with a higher usage, the hot ones, make up less
-        than this share of all its objects; rounded to a fraction with a denominator of up to 10^6.
+        R: a frame's threshold is the lowest usage such that the objects with a higher usage (the hot objects) make up
+        less than this share of the frame's objects. The share is rounded to a fraction with a denominator of at most
+        10^6.
     scan : int
         k: frames that the primary pointer, and each secondary one, examines per fetch.
     lifetime : int
@@ -227,7 +228,7 @@ class HAC(ClientCache):
                 f"retention is {retention}, scan {scan}, lifetime {lifetime} and secondary {secondary}; expected a "
                 "retention from 1e-6 to 1, a scan from 1 to 1000, a lifetime from 1 to 10^6, and secondary from 0 to 16"
             )
-        share = Fraction(retention).limit_denominator(10**6)  # keeps 2/3 exact; products with counts fit in 32 bits
+        share = Fraction(retention).limit_denominator(10**6)  # 2/3 stays exact, and products with counts fit in 32 bits
         self.kernel = _hac.Kernel(*self._common, share.as_integer_ratio(), scan, lifetime, secondary)
 
 
@@ -272,7 +273,7 @@ class GOM(ClientCache):
         super().__init__(database, size, **common)
         if not 0 <= share < 1:
             raise ParameterError(f"share is {share}; expected at least 0 and less than 1")
-        buffer_frames = min(round(share * self.frames), self.frames - 3)  # 3 frames: pinned, incoming and free
+        buffer_frames = min(round(share * self.frames), self.frames - 3)  # leave a pinned, an incoming and a free frame
         self.kernel = _gom.Kernel(*self._common, max(buffer_frames, 0))
 
 

@@ -2,7 +2,7 @@
 
 A page has 8192 bytes: a header (page id, 32 bits; number of objects and offset of the end of the last one, 16 bits
 each), the objects one after another, and, growing downwards from the end, the 16-bit offset of every object. No object
-crosses a page boundary. An object begins with a 32-bit header, which has its class and its number in the page (oid);
+crosses a page boundary. An object begins with a 32-bit header, which holds its class and its number in the page (oid);
 its size is a multiple of 8 bytes. Arrays of references and strings of bytes have their length in the second word; all
 other words are fields. A reference is an *oref*: the page id in the bits above 9 bits of oid, or 0 for no object.
 
@@ -143,7 +143,7 @@ class Pages:
 
 
 def read_object(pages, classes, oref):
-    """Read the object that an oref names from its page.
+    """Read the object with a given oref from its page.
 
     Parameters
     ----------

@@ -37,7 +37,7 @@ from misspenalty_studies.hac.objects.oo7_fill import (
 )
 from misspenalty_studies.hac.objects.oo7_plan import CHUNK, CLASSES, Draws, Plan
 
-# largest values at which the arrays of references that they determine fit on a page
+# Limits of the parameters that determine the length of an array of references, which must fit on a page.
 MOST = dict.fromkeys(("parts", "connections", "fan_out", "composites_per_base"), LONGEST)
 MOST |= dict.fromkeys(("document_bytes", "manual_bytes"), LONGEST * CHUNK)
 
@@ -106,7 +106,7 @@ class Parameters:
 
     @property
     def objects(self):
-        """Number of objects; `Plan` places as many."""
+        """Number of objects that `Plan` places."""
         module = 5 + -(-self.manual_bytes // CHUNK) + 3 * self.complex_assemblies + 4 * self.base_assemblies
         document = 3 + -(-self.document_bytes // CHUNK)
         return self.modules * (module + self.composites * (5 + document + self.parts * (4 + 2 * self.connections)))
@@ -138,7 +138,7 @@ class Database:
     parameters: Parameters
 
     def read(self, oref):
-        """Read the object with an oref from its page."""
+        """Read the object with the given oref from its page."""
         return read_object(self.pages, self.classes, oref)
 
 

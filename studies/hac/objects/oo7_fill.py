@@ -18,7 +18,7 @@ from misspenalty_studies.hac.objects.oo7_plan import (
 
 
 def _fill_named(pages, serials, kind, types):
-    """Fill in each object's reference to its type's name, and the name, which is the next object."""
+    """Fill in each object's reference to its type's name, and that name itself, which is the next object."""
     pages.fill(serials, CLASSES[kind].word("type"), pages.orefs[serials + 1])
     for number in range(TYPES):
         pages.fill_text((serials + 1)[types == number], b"type%03d\0\0\0" % number)

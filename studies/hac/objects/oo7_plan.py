@@ -68,8 +68,8 @@ class Plan:
         self.chunks = -(-p.document_bytes // CHUNK)
         self.level, self.parent = _tree(p.fan_out, p.levels)
         self.is_base = self.level == p.levels
-        head = 5 + self.manual_chunks  # module, its type; manual, title, text and chunks
-        sizes = np.where(self.is_base, 4, 3)  # an assembly, its type, its one or two arrays
+        head = 5 + self.manual_chunks  # the module and its type; the manual, its title, text and chunks
+        sizes = np.where(self.is_base, 4, 3)  # an assembly, its type, and its one or two arrays
         self.per_module = head + sizes.sum()
         self.module = np.arange(p.modules) * self.per_module
         self.assembly = self.module[:, None] + head + np.cumsum(sizes) - sizes

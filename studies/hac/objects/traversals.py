@@ -1,13 +1,13 @@
 """Run OO7's traversals as a program on a client cache.
 
 T1 visits every atomic part below a module depth first, T6 only the root part of each composite part. T2a and T2b visit
-like T1 and swap x and y of the root part or of every part; "T1 iterative" visits without recursion. HAC's paper adds
-T1-, T1+ and dynamic traversals. We recollect what they do: T1- stops after half of a composite part's atomic parts (and
-then reads nothing more of that composite). T1+ also reads all other objects of a composite except the document. A
-dynamic traversal is a series of operations on a hot and a cold module, which swap roles part-way; each operation
-follows a random path to a composite part and makes one of the static visits to it. "T1- by calls" is another reading of
-T1-: once half of the parts have been visited, no more are visited, but calls still in progress follow the remaining
-connections of their parts.
+the same parts as T1, and swap x and y of the root part (T2a) or of every part (T2b); "T1 iterative" visits without
+recursion. HAC's paper adds T1-, T1+ and dynamic traversals. We recollect what they do: T1- stops after half of a
+composite part's atomic parts (and then reads nothing more of that composite). T1+ also reads all other objects of a
+composite except the document. A dynamic traversal is a series of operations on a hot and a cold module, which swap
+roles part-way; each operation follows a random path to a composite part and makes one of the static visits to it. "T1-
+by calls" is another reading of T1-: once half of the parts have been visited, no more are visited, but calls still in
+progress follow the remaining connections of their parts.
 """
 
 import time
@@ -114,7 +114,7 @@ class Program:
     def walk(self, oref, steps):
         """Walk along references from any object as the kernel's `walk` describes; return the number of objects met."""
         entry = self._kernel.hold(oref)
-        self.cache.check()  # raises an error if, for example, the oref is beyond the last page
+        self.cache.check()  # this raises an error if, for example, the oref is beyond the last page
         met = self._kernel.walk(entry, np.ascontiguousarray(steps, np.uint32))
         self.cache.kernel.end_run()
         self.cache.check()
@@ -132,7 +132,7 @@ class Ladder:
     Parameters
     ----------
     program : Program
-        Program that has run the traversal on a cache that holds everything that the traversal reads. The ladder works
+        Program that has run the traversal; its cache must hold everything that the traversal reads. The ladder works
         on a copy of the cache's contents.
     name : {"T1", "T6"}
 
