@@ -113,7 +113,7 @@ def _prices(machine, prompts, cache):
 
 def _fastest(servers, blocks, now, service):
     """Return the server with the lowest predicted time to first token."""
-    known = {}  # so that a shared cache is searched only once
+    known = {}  # service times by cache, so that a shared cache is searched only once
 
     def predicted(server):
         key = id(server.cache)

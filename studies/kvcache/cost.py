@@ -10,7 +10,7 @@ import numpy as np
 
 from misspenalty.errors import ParameterError
 
-KINDS = ("dram", "remote", "ssd")  # places of a second level
+KINDS = ("dram", "remote", "ssd")  # where the second level can be
 GB = 1e9  # bytes
 TERA = 1e12
 

@@ -26,7 +26,7 @@ MEASURES = {
 }
 KINDS = {"dram": "memory of the server", "remote": "memory of another server", "ssd": "flash drive"}
 MARK = {"color": PUBLISHED, "marker": "_", "linestyle": "", "markersize": 6, "markeredgewidth": 1.2, "zorder": 5}
-FRAMED = {  # a legend inside the axes, so that its marks are not taken for data
+FRAMED = {  # frame a legend inside the axes, so that its marks are not taken for data
     "loc": "upper left",
     "frameon": True,
     "facecolor": "white",

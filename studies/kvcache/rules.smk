@@ -2,7 +2,7 @@
 plan = PLANS["kvcache"]
 KVCACHE = config["kvcache"]
 KVCACHE_MACHINE = "studies/kvcache/machine.yaml"
-# Tables that are judged on parts of the trace
+# These tables are judged on parts of the trace.
 KVCACHE_PARTS = ["hits", "second_level", "ttft"]
 
 plan.stacked("trace_parts", runs="results/kvcache/runs/workload.csv")

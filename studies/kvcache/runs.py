@@ -4,11 +4,12 @@ These readings were fixed before the first run:
 
 - Every block of a prompt is a reference, in prompt order; misses are loaded. In the middle of a prompt a policy may
   evict a later block of the same prompt.
-- A *block hit* is any hit. Reuse needs a *contiguous prefix*: the blocks before the first that is in neither level.
+- A *block hit* is any hit. Reuse needs a *contiguous prefix*: the blocks before the first block that is in neither
+  level.
 - The first level is LRU and sees all references. The second sees only the first level's misses, loads them too, and
   does not learn what the first level evicts (the inclusive setting of the MQ paper, USENIX 2001).
-- A part of the trace consists of whole requests. Caches start empty and run through both parts: *stated*, which this
-  project's own statements were made from, and *judged*, which decides them. A paper's claims are judged on *all*.
+- A part of the trace consists of whole requests. Caches start empty and run through both parts: *stated*, on which this
+  project's own statements were based, and *judged*, on which they are decided. A paper's claims are judged on *all*.
 - The paper does not define its hit rate. Its caches are measured in tokens and serve prefixes, so the hit rate here is
   the share of the input tokens in contiguous prefixes found in the cache. Shares of block references, and means over
   requests of the share of each prompt, are listed next to it.
@@ -110,7 +111,7 @@ def load_workload(path, settings):
 
 
 def replay(workload, policy, tokens, backwards=False, **parameters):
-    """Return for each reference whether it hits in one cache; with `backwards`, prompts are referenced from their last
+    """Return whether each reference hits in one cache; with `backwards`, prompts are referenced from their last
     block to the first."""
     hits = np.zeros(len(workload.trace), bool)
     if not backwards:

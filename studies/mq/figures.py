@@ -85,7 +85,7 @@ def table2(table):
     return legend_above(figure, [Line2D([], [], **policy_line(policy)) for policy in policy_order(table["policy"])], 10)
 
 
-_FATES = {  # column -> label, keywords; hits blue, misses orange, first reads white
+_FATES = {  # column -> label, keywords; hits are blue, misses orange, first reads white
     "hits_short": ("hit, distance < C", {"facecolor": "#004c8c", "edgecolor": "white"}),
     "hits_long": ("hit, distance ≥ C", {"facecolor": "#6fa8d6", "edgecolor": "white", "hatch": "...."}),
     "misses_short": ("miss, distance < C", {"facecolor": "#e8702a", "edgecolor": "white", "hatch": "xxxx"}),
@@ -309,7 +309,7 @@ def _bar_panels(tables, published, column, label, form, fitted=()):
     return legend_above(figure, handles)
 
 
-_PARTS = [  # in pairs, like the model's components: waiting pale and hatched, service dark
+_PARTS = [  # in pairs, like the model's components: waiting is pale and hatched, service is dark
     {"facecolor": "#d4e3f0", "edgecolor": "#004c8c", "hatch": "////"},
     {"facecolor": "#004c8c", "edgecolor": "white"},
     {"facecolor": "#efd3e6", "edgecolor": "#b0508f", "hatch": "----"},
@@ -348,7 +348,7 @@ def fig7_components(table):
     return legend_above(figure, handles, columns=4)
 
 
-PARAMETERS = {  # MQ's, then the testbed's
+PARAMETERS = {  # MQ's parameters, then the testbed's
     "life_time_factor": "lifeTime (× the estimate)",
     "history": "Qout (× the cache)",
     "recall_first": "consults Qout before evicting",

@@ -12,15 +12,15 @@ leaves. Until 2026-11-26 every write of the smaller buffer was passed on at once
 block, which no real buffer of that size does. On that day a test of write-back was written down, before it was run: in
 the real capture behind 128 MB, 16.9 % of the re-accesses are short. Behind a simulated level of 128 MB, the share has
 to be closer to that than the 14.4 % of the stream without write-back, and within 1.5 points of it; otherwise the old
-stream stays in use. The size is then chosen by the rule above, over the same range, whatever the verdicts that follow
-from it. Dirty blocks that a database writes before they leave, at checkpoints, are not modelled.
+stream stays in use. The size is then chosen by the rule above, over the same range, regardless of the verdicts that
+follow. Dirty blocks that a database writes before they leave, at checkpoints, are not modelled.
 
-How the paper's cache treats a write is printed nowhere, and the size depends on it: if only reads count as accesses,
-the same stream's re-accesses are closer, and the size found is larger. A rule was written down on 2026-11-24, before
-any of this was run: the reading judged remains the one that section 3.1 implies, that writes are accesses, unless three
-printed facts that no claim tests all favour another one. They are Table 2's eight known hit ratios as a whole, LRU's
-misses closer than the cache size (Table 3: none), and the share of first reads (Tables 1 and 3: 12 %). The share of
-first reads does not: it is above 12 % in either case, and higher if only reads count as accesses.
+The paper does not say how its cache treats a write, and the size depends on it: if only reads count as accesses, the
+same stream's re-accesses are closer, and the size found is larger. A rule was written down on 2026-11-24, before any of
+this was run: the judged reading remains the one that section 3.1 implies (writes are accesses) unless three printed
+facts that no claim tests all favour another one. They are Table 2's eight known hit ratios as a whole, LRU's misses
+closer than the cache size (Table 3: none), and the share of first reads (Tables 1 and 3: 12 %). The share of first
+reads does not favour another reading: it is above 12 % in either case, and higher if only reads count as accesses.
 `misspenalty_studies.mq.conditions` tries the other readings.
 """
 
@@ -135,7 +135,7 @@ def calibrate(trace, target_pct, span_mb, threshold_mb, cache_mb, shown_mb, read
         low, high = (middle, high) if share(middle) >= target_pct else (low, middle)
     chosen = min((low, high), key=lambda mb: abs(share(mb) - target_pct))
 
-    def rows(mb):  # the stream, which takes a hundred megabytes, is not kept
+    def rows(mb):  # the stream takes a hundred megabytes and is not kept
         stream = behind(trace, mb, reads)
         shares = found[mb] if mb in found else distances(stream, threshold_mb)
         level = {"first_level_mb": mb, "chosen": mb == chosen, "target_pct": target_pct, **shares}

@@ -3,9 +3,9 @@ from misspenalty_studies.common.claims.ledger import load_calibration
 from misspenalty_studies.mq.settings import CALIBRATED
 
 MQ = config["mq"]
-VARIANT = "_calibrated"  # suffix of files made from this stream instead of the server's capture
+VARIANT = "_calibrated"  # suffix of files made from the calibrated stream instead of the server's capture
 MQ_VARIANTS = {"": MQ["server"], VARIANT: CALIBRATED}
-MQ_CAPTURES = [  # without the capture of the calibrated first level, unless it has another role, too
+MQ_CAPTURES = [  # all except the calibrated first level's capture, unless it has another role, too
     name
     for name in CAPTURES
     if name != MQ["calibrated"]["capture"] or name in (MQ["server"], MQ["client"])

@@ -1,10 +1,9 @@
 """Compute the MQ study's Figure 7: transaction rates from a closed-loop model of the paper's testbed.
 
-Paper: Y. Zhou, J. F. Philbin, K. Li, "The Multi-Queue replacement algorithm for second level buffer caches", USENIX
-ATC 2001, "Results". Hits and misses come from replaying the trace; `misspenalty_studies.mq.storage_server.server`
-simulates how long they take. The database's processor time per transaction is stated nowhere: it is fitted to one
-published ratio, the rate of LRU with a larger cache over that of LRU with the smallest. Every other bar is a
-prediction.
+Paper: Y. Zhou, J. F. Philbin, K. Li, "The Multi-Queue replacement algorithm for second level buffer caches", USENIX ATC
+2001, "Results". Hits and misses come from replaying the trace; `misspenalty_studies.mq.storage_server.server` simulates
+how long they take. No source states the database's processor time per transaction, so it is fitted to one published
+ratio, the rate of LRU with a larger cache over that of LRU with the smallest. Every other bar is a prediction.
 """
 
 from dataclasses import replace

@@ -6,7 +6,7 @@ plan = PLANS["mq"]
 include: "inputs.smk"
 
 
-# The policies of Table 4, which are replayed first.
+# The policies of Table 4 are replayed first.
 MQ_COMPARED = ["mq", "lru"]
 for variant, capture in reversed(MQ_VARIANTS.items()):
     plan.stacked(f"table3{variant}", runs=f"results/mq/runs/split/{capture}.csv")

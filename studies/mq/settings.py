@@ -53,7 +53,7 @@ class PolicyRow(Settings):
         """Check that every combination that the replay would try is valid, and that no parameter is set twice."""
         twice = [name for name in self.parameters or {} if name in (self.grid or {})]
         if twice:
-            raise SettingError(f"{twice[0]} is set, and varied as well; keep it in one of parameters and grid", "grid")
+            raise SettingError(f"{twice[0]} is both set and varied; keep it in either parameters or grid", "grid")
         check_policy(self.policy, self.parameters, self.grid)
         return self
 
@@ -211,7 +211,7 @@ class MqSettings(Settings):
             )
         if self.client == self.server:
             raise SettingError(
-                f"{self.client!r} is the server's capture, too; name another, because Figure 3 leaves the client's out",
+                f"{self.client!r} is also the server's capture; name another, because Figure 3 leaves out the client's",
                 "mq",
                 "client",
             )
@@ -246,7 +246,8 @@ def check_policy(policy, parameters=None, grid=None):
 
 
 def _check_compared(label, row):
-    """Check that a row of Table 4 is the policy of its name with the library's parameters, as other replays run it."""
+    """Check that a row of Table 4 runs the policy that it is named after with the library's parameters, as other
+    replays do."""
     definition = find_policy(row.policy)
     if definition.name != label or row.grid or definition.check(row.parameters or {}) != definition.check({}):
         raise SettingError(

@@ -58,7 +58,8 @@ def claims(record, tables):
 
 
 def _by_policy(frame):
-    """Return a table by configuration: of each column, the loads of the configuration (rows) and the three policies."""
+    """Return a table by configuration: for each column, the loads of the configuration (rows) and the three
+    policies."""
     wide = frame.unstack("policy")
     return {
         config: {column: wide.loc[config][column].loc[list(loads), list(POLICIES)] for column in frame}

@@ -1,4 +1,4 @@
-"""Measure the errors of the SARC study's detection threshold: tracks labelled sequential that are not, and the reverse.
+"""Measure how often the SARC study's detection threshold errs: random tracks labelled sequential, and the reverse.
 
 The paper leaves seqThreshold open (II-A): low values detect streams early, but mistake random tracks next to cached
 ones for streams; high values detect them late. The generator knows which requests belong to a stream, so two shares can
@@ -85,7 +85,7 @@ def by_threshold(machine, thresholds, settings, values, spaces, seed, threads):
         the threshold with the lowest ``mean_error_pct``; on a tie, for the smallest of these thresholds).
     """
     shark, _ = load_shark(machine, settings["divisor"], {**values, **settings["values"]})
-    tried = {"cache_sensitive": spaces, "cache_insensitive": spaces[:1]}  # the latter's space is fixed
+    tried = {"cache_sensitive": spaces, "cache_insensitive": spaces[:1]}  # the cache-insensitive space is fixed
     cases = [(config, space, value) for config in CONFIGS for space in tried[config] for value in thresholds]
 
     def run(case):

@@ -1,8 +1,8 @@
 """Measure how far published points are from the model's lines of response over load, as a factor.
 
 The measure is the distance of a published point from the model's line on logarithmic axes of load and response. Where
-the line is flat, it is the distance between the responses; where it is steep, between the loads. Near saturation
-responses differ twofold between seeds, so those points alone would decide a mean of response ratios.
+the line is flat, it is the distance between the responses; where it is steep, between the loads. Near saturation, the
+responses of different seeds differ by a factor of two, so those points alone would decide a mean of response ratios.
 """
 
 import numpy as np

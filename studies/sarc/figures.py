@@ -278,7 +278,7 @@ def sensitivity(table, orderings):
     return legend_above(figure, handles)
 
 
-UNITS = {  # of the parameters whose names do not end in one
+UNITS = {  # units of the parameters whose names do not end in a unit
     "threshold": "tracks",
     "degree": "tracks",
     "host_slots": "requests per array",

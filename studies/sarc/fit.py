@@ -9,10 +9,10 @@ saturated, determine `controller_us` and `contention_us`. The space: the other r
 `misspenalty_studies.sarc.distances` measures how far the published points are from the model's lines. A step moves
 along one parameter after another until neither neighbour is better, and then halves its strides
 (`misspenalty_studies.sarc.descent`). The coarse searches of the load and the space start from several points, use one
-seed and keep their strides; the second steps of these kinds run, with all seeds, the best points that these searches
-found, and continue from the best of them, down to the finest strides. The front end has only one step, which uses all
-seeds. The searches of a step share their runs. Runs are not repeated for a parameter that does not affect them, and a
-new load factor only moves a run's line along the load axis.
+seed and keep their strides; the second steps of these two kinds run the best points of these searches with all seeds,
+and continue from the best one down to the finest strides. The front end has only one step, which uses all seeds. The
+searches of a step share their runs. Runs are not repeated for a parameter that does not affect them, and a new load
+factor only moves a run's line along the load axis.
 """
 
 import functools
@@ -302,7 +302,7 @@ def search(machine, calibration, step, settings, begin, starts, finalists, short
 
 
 def _run_case(shark, targets, case):
-    """Run one trial at the loads that its configuration and policy have targets for."""
+    """Run one trial at the loads for which its configuration and policy have targets."""
     group, seed, values = case
     loads = sorted({to[1] for to in targets if (to[0], to[2]) == group})
     return try_values(shark.with_values(dict(values)), *group, seed, loads)

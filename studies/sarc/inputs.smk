@@ -1,4 +1,4 @@
-# Inputs and parameters of the rules of the SARC study.
+# Select the inputs and parameters of the SARC study's rules.
 from misspenalty_studies.sarc.fit import STEPS
 from misspenalty_studies.sarc.runs import PAPERS
 

@@ -53,7 +53,7 @@ def compare(machine, fitted, settings, seeds, phases, loads, streams, threads):
     phases : dict
         ``warm_up_minutes, phase_minutes, discarded_minutes``; streams run for one phase, without a warm-up.
     loads : sequence of int
-        Which of a configuration's six load points, counted from 0.
+        Indices of the load points to run, of a configuration's six, counted from 0.
     streams : dict
         ``number, read_kb``, and two lists, ``mb_per_s`` and ``cache_mb`` (full size).
     threads : int
@@ -116,7 +116,8 @@ def _streams(shark, policy, seed, mb_per_s, number, read_kb):
 
 
 def _means(minutes, first):
-    """Return means over a run's minutes from one on; ``mb_per_s`` is reads per second, still to be converted."""
+    """Return means over a run's minutes from number `first` on; ``mb_per_s`` still holds reads per second, which the
+    caller converts."""
     counted = minutes[first:]
     counts = {name: sum(minute.counts[name] for minute in counted) for name in counted[0].counts}
     seconds = sum(minute.seconds for minute in counted)

@@ -5,7 +5,7 @@ module counts the claims that are reproduced with one reading reversed at a time
 together, and with further mechanisms that the paper does not exclude. All runs have short phases and one seed. Where a
 reading affects every policy, the load factor is refitted to LRU Top's cache-insensitive rows; as in the fit, a new
 factor only moves a run's line along the load axis. The other values stay as fitted. The counts show the effect of a
-reading; no reading is chosen by them.
+reading; they are not used to choose a reading.
 """
 
 import itertools
@@ -297,8 +297,8 @@ def effects(ledger, table2, fig6, internals, refits):
     DataFrame
         ``change`` (the model's behaviour with the reading reversed), ``reading_kind, decided_on, decided_blind, fact``,
         ``load_factor`` (where it was fitted again), ``claims_reproduced`` (entries of the ledger, except given ones)
-        and ``claims_gained`` relative to the model as read (with its load factor refitted if the row's was);
-        ``sarc_over_better_sensitive`` and ``_insensitive``: SARC's response over the better LRU variant's at the
+        and ``claims_gained`` relative to the model with no reading reversed (with its load factor refitted if the row's
+        was); ``sarc_over_better_sensitive`` and ``_insensitive``: SARC's response over the better LRU variant's at the
         highest load.
     """
     every = read_ledger(ledger)

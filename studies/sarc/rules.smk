@@ -156,8 +156,8 @@ plan.simulation(
         short=SARC["short"],
         seeds=SARC["fit_seeds"],
     ),
-    threads=18,  # three starts, two neighbours of a point, three groups of rows
-    priority=2,  # the runs of the study wait for it
+    threads=18,  # three starts x two neighbours of a point x three groups of rows
+    priority=2,  # the study's runs wait for this job
 )
 
 
@@ -207,7 +207,7 @@ plan.simulation(
     inputs=SARC_FITTED,
     outputs="runs/{group}",
     params=dict(policies=sarc_policies, seeds=sarc_seeds, settings=SARC_MODEL),
-    threads=10,  # configurations and seeds of a policy
+    threads=10,  # one per configuration and seed of a policy
     priority=1,
 )
 

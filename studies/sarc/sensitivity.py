@@ -11,8 +11,8 @@ from misspenalty.prefetch.sequential.prefetcher import track_cache
 from misspenalty_studies.common.points import as_written
 from misspenalty_studies.sarc.runs import CONFIGS, LOADS, PAPERS, fitted_shark, points, simulate, touches
 
-TIE = 1.05  # as for ties in the ledger: responses within this factor count as equal
-THRESHOLD = 2  # length of a run of tracks that is taken for a stream, where anomalies are counted
+TIE = 1.05  # responses within this factor count as equal, like ties in the ledger
+THRESHOLD = 2  # consecutive tracks that `anomaly` takes for a stream
 STRATEGIES = {  # name -> trigger as a share of the degree, None = no asynchronous prefetch; remedy
     "synchronous": (None, 1),
     "asynchronous": (0.5, 0),
@@ -89,7 +89,7 @@ def scale(shark, config, policy, seed, loads):
     config, policy, seed
         As in `simulate`.
     loads : sequence of int
-        Which of the configuration's load points, counted from 0.
+        Indices of the load points to run, among the configuration's, counted from 0.
 
     Returns
     -------
@@ -140,7 +140,7 @@ def vary(shark, parameter, values, seed, load=4, unvaried=None):
     values : sequence
     seed : int
     load : int
-        Which of a configuration's load points, counted from 0.
+        Index of the load point to run, among a configuration's, counted from 0.
     unvaried : DataFrame, optional
         What this function returned for ``none``; reused for the runs that the parameter does not affect.
 

@@ -293,7 +293,8 @@ class SarcSettings(Settings):
             for name in start:
                 if name not in coarse:
                     raise SettingError(
-                        f"the search for {name} starts from `fit` only; expected {', '.join(coarse)}", "fit_starts"
+                        f"{name} has no coarse search and starts only from `fit`; expected {', '.join(coarse)}",
+                        "fit_starts",
                     )
 
 
@@ -331,6 +332,6 @@ def _check_beyond(name):
     except ParameterError as error:
         raise SettingError(f"{error}; `misspenalty policies` lists them all", "beyond") from error
     if offline:
-        raise SettingError(f"{name} looks into the future, which no live cache can", "beyond")
+        raise SettingError(f"{name} looks into the future, which a live cache cannot do; leave it out", "beyond")
     if name in PAPERS:
         raise SettingError(f"{name} is one of the paper's own policies, which are always run", "beyond")

@@ -106,7 +106,7 @@ def budget(internals_table, fig6_table, published):
     """Count drive operations per request by purpose, and the number that the published response would allow.
 
     A policy's own six points relate responses to rates of operations; the rate for the published response, divided by
-    the load, is how many operations per request the drives could do.
+    the load, gives the number of operations per request that the drives could do.
 
     Parameters
     ----------

@@ -193,7 +193,7 @@ def test_impossible_policy_is_refused(entry, named):
             r"mq\.calibrated: 'nosuch' is not a capture",
         ),
         ({"client": "nosuch"}, r"mq\.client: 'nosuch'"),
-        ({"client": "128mb"}, r"mq\.client: '128mb' is the server's capture, too"),
+        ({"client": "128mb"}, r"mq\.client: '128mb' is also the server's capture"),
         ({"sensitivity": {"nosuch": [1]}}, r"mq\.sensitivity\.nosuch: mq has no parameter 'nosuch'"),
         ({"sensitivity": {"queues": [4, 0]}}, r"mq\.sensitivity\.queues: .*queues is 0"),
         ({"cache_mb": [96, 128, 256]}, r"mq\.cache_mb: 96 MB .*add it to mq\.table2_mb"),
@@ -215,7 +215,7 @@ def test_impossible_policy_is_refused(entry, named):
                 "policies": CONFIG["mq"]["policies"]
                 | {"mine": {"policy": "mq", "parameters": {"queues": 4}, "grid": {"queues": [2, 8]}}}
             },
-            r"mq\.policies\.mine\.grid: queues is set, and varied as well",
+            r"mq\.policies\.mine\.grid: queues is both set and varied",
         ),
         ({"writes": ["ignore"]}, r"mq\.writes: count must come first"),
         ({"writes": ["sometimes"]}, r"mq\.writes\[0\]: 'sometimes'; expected count, ignore or refresh"),
@@ -362,7 +362,7 @@ def test_impossible_settings_of_vlog_are_refused(changes, message):
         ({"fit_starts": [{"degre": 8}]}, r"sarc\.fit_starts: 'degre' is not fitted; did you mean degree\?"),
         (
             {"fit_starts": [{"degree": 8, "controller_us": 150}]},
-            r"sarc\.fit_starts: the search for controller_us starts from `fit` only; expected load_factor, ",
+            r"sarc\.fit_starts: controller_us has no coarse search and starts only from `fit`; expected load_factor, ",
         ),
         (
             {"short": {"warm_up_minutes": 1, "phase_minutes": 2, "discarded_minutes": 2}},

@@ -132,9 +132,9 @@ class ClientCache:
     def time_operations(self):
         """Start timing the operations on this machine; this must be called before the first fetch.
 
-        The times vary between machines and runs, and no judged table of the study contains them. A timer costs some 20
-        ns. Conversion is timed separately for each object installed and each reference swizzled, so it is overestimated
-        by that much each time.
+        The times vary between machines and runs, and no judged table of the study contains them. A timer costs about
+        20 ns. Conversion is timed separately for each object installed and each reference swizzled, so it is
+        overestimated by that much each time.
         """
         if not self.kernel.time_operations():
             raise ParameterError(

@@ -2,8 +2,9 @@
 
 The kernel has events only where streams of requests meet: at the storage servers' processors and at the database's
 link. An FCFS station fed by only one other (a disk by a processor, the database processors by the link) receives the
-requests in order, so its times are computed without an event; the reference has an event at every station. `run` is
-given the outcomes in the trace's order; `run_live` obtains each outcome from a cache when the request arrives.
+requests in order, so its times are computed without an event; the reference model in the tests has an event at every
+station. `run` is given the outcomes in the trace's order; `run_live` obtains each outcome from a cache when the request
+arrives.
 """
 
 import numpy as np
@@ -82,13 +83,13 @@ cdef class Server(Kernel):
     cdef uint8_t[256] server_of_disk  # index of each disk's storage server
     cdef server_t* first[CLASSES + 1] # first server of each class; the last entry marks the end
     cdef Py_ssize_t[CLASSES] number # servers in each class
-    cdef int64_t credit             # reads not yet granted to a transaction, in units of 1 / CREDIT
-    cdef readonly int64_t cursor    # references taken
+    cdef int64_t credit             # reads not yet assigned to a transaction, in units of 1 / CREDIT
+    cdef readonly int64_t cursor    # references taken from the trace so far
     cdef int64_t dealt              # in a live run, references dealt to the terminals in stretches
     cdef readonly int64_t begin     # when the measurement began, ns; -1 = warming up
     cdef readonly int64_t end       # when the measurement ended, ns; -1 = not yet
     cdef bint measuring
-    cdef readonly int64_t transactions  # completed transactions; this and all below cover only the measurement
+    cdef readonly int64_t transactions  # completed; this and the counters below cover only the measurement
     cdef readonly int64_t writes    # writes sent
     cdef int64_t[2] _reads          # completed reads: hits, misses
     cdef int64_t[3][COMPONENTS] _spent  # components of hits, misses and completed transactions, ns

@@ -16,9 +16,9 @@ The blocks read come from a real trace, and so do the writes. The database's wri
 link to the server's processor and the disk. No process waits until a write is on disk, but reads share the disks with
 writes. There are two ways to decide whether the cache has a block:
 
-- Priced (`run`): the paper's simulation. The trace has been replayed beforehand, untimed; one cursor runs over it, and
-  the terminal whose request reaches the servers next takes the next read with its outcome. Writes that the cursor
-  passes are sent at that moment.
+- Priced (`run`): the paper's simulation. The trace has been replayed beforehand, without timing; one cursor runs over
+  it, and the terminal whose request reaches the servers next takes the next read with its outcome. Writes that the
+  cursor passes are sent at that moment.
 - Live (`run_live`): the paper's implementation. The policy runs in the servers. A terminal that begins a transaction
   takes the next part of the trace, up to its number of reads, and works through it while the others work through
   theirs. The cache is accessed when a read's request or a written block reaches the servers. The timing thus decides
@@ -166,8 +166,8 @@ def outcomes(hits, write):
 
 
 def disks_of(trace, testbed):
-    """Return the disk of each reference, uint8, shape (n,): `stripe_blocks` consecutive addresses are on one disk, the
-    following ones on the next."""
+    """Return the disk of each reference, uint8, shape (n,): `stripe_blocks` consecutive addresses are on one disk, and
+    the following ones are on the next disk."""
     disk = trace.address // np.uint64(testbed.stripe_blocks) % np.uint64(testbed.disks)
     return disk.astype(np.uint8)[trace.ids]
 
@@ -234,9 +234,9 @@ def run_live(trace, policy, cache_blocks, testbed, reads_per_transaction, genera
         The policy is offline; or as in `run` and `misspenalty.simulate`.
     """
     if find_policy(policy).offline:
-        raise ParameterError(f"{policy} looks into the future, which no live cache can; expected an online policy")
+        raise ParameterError(f"{policy} looks into the future, which a live cache cannot do; expected an online policy")
     cache = make_kernel(trace, policy, cache_blocks, **parameters)
-    outcome = outcomes(np.ones(len(trace), bool), trace.write)  # marks the writes; the kernel decides which reads hit
+    outcome = outcomes(np.ones(len(trace), bool), trace.write)  # mark the writes; the kernel decides which reads hit
     outcome, disk = _check(outcome, disks_of(trace, testbed), testbed, reads_per_transaction)
     server = _server(testbed, reads_per_transaction, len(trace))
     times = disk_times(testbed, len(trace), generator)
@@ -261,7 +261,7 @@ def _server(testbed, reads_per_transaction, references):
     alone = sum(times.values()) + times["transfer"] + testbed.disk_ns  # mean time of a reference that overlaps no other
     if references * alone > LATEST:
         raise ParameterError(
-            f"{references} references of {alone} ns do not fit into the clock; shorten the testbed's times "
+            f"{references} references of {alone} ns exceed the range of the clock; shorten the testbed's times "
             f"({', '.join(f'{name} {ns} ns' for name, ns in times.items())})"
         )
     return Server(

@@ -32,7 +32,7 @@ from misspenalty_studies.sarc.array._write_cache cimport all_dirty, clean_pages,
 from misspenalty.traces._spc1 cimport SEQUENTIAL, Spc1, next_request, spc1_request_t
 
 cdef enum:
-    CHUNK = 1024                    # host requests that the buffer holds
+    CHUNK = 1024                    # capacity of the buffer, host requests
 
 
 cdef struct front_t:
@@ -40,8 +40,8 @@ cdef struct front_t:
     int64_t service                 # service time of a request at a processor, ns
     int64_t transfer                # transfer time of a page between host and adapter, ns
     int64_t stations                # stations of processors; array i goes to station i modulo this number
-    int64_t servers                 # processors of a station; 0 = none: the service is a delay at the end
-    int64_t echoes                  # slices of the machine besides this one that each station serves
+    int64_t servers                 # processors of a station; 0 = none, so that the service is a delay at the end
+    int64_t echoes                  # other slices of the machine that each station also serves
     int64_t strip                   # consecutive pages of a unit on one array; longer than any unit = not striped
     int64_t width                   # arrays that the host stripes a unit over
     bint from_cache                 # whether a parity is computed from pages in the read cache
@@ -57,7 +57,7 @@ cdef struct port_t:                 # the front end of one array
 cdef class Array(BackEnd):
     """A running controller.
 
-    Call `run` or `run_workload` with ever later times, and `drain_counters` after each call.
+    Call `run` or `run_workload` with increasing times, and `drain_counters` after each call.
     """
 
     cdef readonly TrackCache cache
@@ -72,10 +72,10 @@ cdef class Array(BackEnd):
     cdef Py_ssize_t cursor, filled  # next request in the buffer, end of the buffer
     cdef int64_t serial             # requests so far
     cdef readonly int64_t backlog   # requests in progress or waiting
-    cdef public int64_t delay       # delay of every request at its end, ns; it depends on the load
-    cdef int64_t[2][COMPONENTS] spent  # time spent by reads, by writes, ns, since the last `drain_counters`
+    cdef public int64_t delay       # delay at the end of every request, ns, which depends on the load
+    cdef int64_t[2][COMPONENTS] spent  # time spent by reads and by writes, ns, since the last `drain_counters`
     cdef int64_t[ACCESSES][2] labels  # tracks accessed, by the request's source and whether labelled sequential
-    cdef int64_t[2] response        # from arrival to completion, ns, since the last `drain_counters`
+    cdef int64_t[2] response        # response times of reads and of writes, ns, summed since the last `drain_counters`
 
     def __cinit__(self, TrackCache cache not None, front, drives, layout, marks, pages):
         cdef int64_t i
@@ -153,7 +153,7 @@ cdef class Array(BackEnd):
                 self.place(arrival)
                 self.filled += 1
                 if self.filled == CHUNK:
-                    check_signals()             # set before the work, so that `check_whole` detects lost requests
+                    check_signals()             # `filled` is not 0 yet, so `check_whole` detects lost requests
                     self.work(until)
             self.work(until)
             self.now = until
@@ -169,7 +169,7 @@ cdef class Array(BackEnd):
         With a generator, Ctrl-C loses no request: the next run continues with those that are left.
         """
         if self.filled:
-            raise RuntimeError("the previous run did not end; expected a new array")
+            raise RuntimeError("the previous run did not end; make a new array")
         return 0
 
     @property
@@ -382,7 +382,8 @@ cdef class Array(BackEnd):
         return 0
 
     cdef uint8_t staged(self, int64_t track, uint8_t wanted) noexcept nogil:
-        """Return the pages to request from the cache: those wanted and, if one is missing, those that a miss adds."""
+        """Return the pages to request from the cache: those that a read needs and, if one is missing, those that a miss
+        adds."""
         cdef uint8_t missing = 0, rest
         if self.front.staging:
             missing = wanted & ~self.cache.cached(track)
@@ -399,7 +400,7 @@ cdef class Array(BackEnd):
         self.labels[kind][mark != NULL and mark.counter == self.cache.sequential.threshold] += 1
 
     cdef int stage(self, int64_t now, int32_t which) except -1 nogil:
-        """Issue the reads that the cache asks for, combining neighbouring pages."""
+        """Issue the reads that the cache requests, combining neighbouring pages."""
         cdef int i = 0
         cdef read_t* reads = &self.cache.reads[0]
         cdef int64_t page, end, first

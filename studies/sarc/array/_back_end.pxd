@@ -45,10 +45,10 @@ cdef class BackEnd(Kernel):
     cdef flights_t flights
     cdef queue_t queue              # events of the whole controller
     cdef readonly int64_t now       # time reached, ns
-    cdef int64_t[COUNTS] counts     # since the last `drain_counters`
+    cdef int64_t[COUNTS] counts     # counts since the last `drain_counters`
     cdef bint from_cache            # whether a parity is computed from pages in the read cache
 
-    # A subclass calls this first.
+    # A subclass calls this method first.
     cdef int connect(self, list drives, layout, marks, int64_t pages, int64_t track) except -1
     # Tell a drive to read or write pages that are contiguous on it, and return the operation's number.
     cdef int32_t issue(self, int64_t now, piece_t piece, int64_t page, int32_t owner, bint write) except -2 nogil
@@ -56,7 +56,7 @@ cdef class BackEnd(Kernel):
     cdef int await_drive(self, int64_t event, int32_t number) except -1 nogil
     # Complete a drive's operation, start its next one, and resume whatever waits for the operation.
     cdef int leave_drive(self, int64_t now, int32_t number) except -1 nogil
-    # Begin as many destages as the fill level calls for, in one array or in all; begin, plan and continue one destage.
+    # Begin as many destages as the fill level requires, in one array or in all; begin, plan and continue one destage.
     cdef int destage(self, int64_t now, int64_t array) except -1 nogil
     cdef int destage_everywhere(self, int64_t now) except -1 nogil
     cdef int begin_destage(self, int64_t now, int64_t array) except -1 nogil

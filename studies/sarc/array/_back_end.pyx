@@ -51,7 +51,7 @@ cdef class BackEnd(Kernel):
             self.uses(drive)
             if sectors > drive.d.m.blocks:
                 raise ParameterError(
-                    f"{pages} pages take {sectors} sectors of each drive, which has {drive.d.m.blocks}"
+                    f"{pages} pages take {sectors} sectors of each drive; expected at most {drive.d.m.blocks}"
                 )
             self.members[i] = &drive.d
             self.turned[i] = i * drive.d.m.revolution // self.n_drives

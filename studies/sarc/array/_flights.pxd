@@ -16,7 +16,7 @@ cdef struct flight_t:
 
 cdef struct flights_t:
     flight_t* slots                 # NULL = nothing allocated
-    uint64_t mask                   # number of slots - 1; the number is a power of two
+    uint64_t mask                   # number of slots, a power of two, minus 1
     uint64_t size                   # entries
 
 

@@ -3,8 +3,8 @@
 # A model is a slice of its machine, but a processor of the machine serves several slices. The requests of the other
 # slices are copies of the model's own, which each slice sends with a different delay, a multiple of `ECHO`. The load of
 # every slice is therefore as heavy, as bursty and as throttled by the host as the model's own, but the slices do not
-# send their requests at the same moments. As service times are equal, a request, whether the model's own or a copy,
-# starts when it arrives or, if this is later, when the request that came `servers` places before it has finished.
+# send their requests at the same moments. Since service times are equal, a request (the model's own or a copy) starts
+# when it arrives or when the request `servers` places before it finishes, whichever is later.
 #
 # Time is cut into windows of `ECHO`. A copy keeps its request's offset in the window, so the copies that arrive in one
 # window are the slice's requests of the `echoes` windows before it, merged by offset. When a window ends, its requests
@@ -30,13 +30,13 @@ cdef struct station_t:
     int64_t window                  # number of the current window
     int64_t* own                    # ring of the offsets of the slice's own requests, ns
     int64_t room                    # size of the ring, a power of two
-    int64_t written                 # own requests so far
+    int64_t written                 # number of own requests so far
     int64_t* began                  # number of own requests before each of the last `echoes` + 1 windows, a ring
     int64_t* copies                 # offsets of the copies that arrive in this window, in order, ns
     int64_t* later                  # space for the copies of the next window
     int64_t most                    # number of copies that fit
     int64_t coming                  # number of copies in this window
-    int64_t served                  # number of these that have been served
+    int64_t served                  # number of these copies that have been served
 
 
 cdef inline int make_station(station_t* station, int64_t servers, int64_t echoes) except -1:
@@ -89,7 +89,7 @@ cdef inline int hold_copies(station_t* station, int64_t most) except -1 nogil:
 
 
 cdef inline int next_window(station_t* station) except -1 nogil:
-    """Merge the requests of the ending window into the copies; those of the oldest window leave."""
+    """Merge the requests of the ending window into the copies, and remove those of the oldest window."""
     cdef int64_t mask = station.room - 1, turns = station.echoes + 1, i, value, made = 0
     cdef int64_t oldest = (station.window + 1) % turns      # began `echoes` windows before this one
     cdef int64_t leaves = station.began[oldest], left = station.began[(oldest + 1) % turns]

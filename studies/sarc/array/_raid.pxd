@@ -34,8 +34,8 @@ cdef struct piece_t:
 
 
 cdef struct plan_t:
-    piece_t[MOST_MEMBERS] reads     # first: old data and parity, or the other data that the parity covers
-    piece_t[MOST_MEMBERS] writes    # then: the dirty strips and the parity
+    piece_t[MOST_MEMBERS] reads     # done first: old data and parity, or the other data that the parity covers
+    piece_t[MOST_MEMBERS] writes    # done next: the dirty strips and the parity
     int32_t n_reads                 # 0 = all data that the written parity covers are known
     int32_t n_writes                # at least 2
 
@@ -71,7 +71,7 @@ cdef inline piece_t piece(raid_t* raid, int64_t stripe, int64_t strip, int64_t f
 
 
 cdef inline piece_t next_piece(raid_t* raid, int64_t page, int64_t pages) noexcept nogil:
-    """Return the part of a range up to the end of the strip in which it begins."""
+    """Return the part of a range up to the end of the strip in which the range begins."""
     cdef int64_t stripe = quotient(page, &raid.by_stripe)
     cdef int64_t within = page - stripe * raid.stripe
     cdef int64_t strip = quotient(within, &raid.by_strip)
@@ -86,10 +86,10 @@ cdef inline void plan_destage(
 
     `dirty`, `old` and `held` have a word per data strip and a bit per page. The on-disk contents of `old` pages and the
     current contents of `held` pages are known without a read. The new parity is computed either from the old one, by
-    reading the parity and each dirty strip whose old contents are not known, or from all data, by reading each strip
-    that is not fully known from the lowest to the highest dirty place. The way with fewer reads is chosen; on a tie,
-    the first. If nothing is known and there are at least three data strips, a single dirty strip takes the four
-    operations of a small write; if everything is known, nothing is read.
+    reading the parity and each dirty strip whose old contents are not known, or from all data, by reading the range
+    from the lowest to the highest dirty place in each strip whose contents there are not fully known. The way with
+    fewer reads is chosen; on a tie, the first. If nothing is known and there are at least three data strips, a single
+    dirty strip takes the four operations of a small write; if everything is known, nothing is read.
     """
     cdef int64_t data = raid.members - 1
     cdef int64_t low = raid.strip, high = 0, known = 0, changed = 0, i

@@ -1,4 +1,5 @@
-# Host requests in progress, the lines they wait in, and the chains of those that wait for the same drive operation.
+# Host requests in progress, the queues in which they wait, and the chains of requests that wait for the same drive
+# operation.
 #
 # Requests and waiters are taken from pools (`_pool.pxd`).
 
@@ -42,18 +43,18 @@ cdef struct arrival_t:
 
 
 cdef struct request_t:
-    arrival_t asked                 # as it arrived
+    arrival_t asked                 # the request as it arrived
     int64_t since                   # when its tracks are looked up, ns
     int64_t serial                  # number among all requests
     int64_t[COMPONENTS] parts       # components of its latency, ns
     uint64_t known                  # a write's pages that the cache already held, one bit each
-    int32_t left                    # operations it still waits for
-    int32_t next                    # next in its line, or next free one; NOBODY = none
+    int32_t left                    # number of operations for which it still waits
+    int32_t next                    # next request in its queue, or next free request; NOBODY = none
 
 
 cdef struct waiter_t:
     int32_t request                 # request that waits for an operation
-    int32_t next                    # next waiter, or next free one; NOBODY = none
+    int32_t next                    # next waiter of the operation, or next free waiter; NOBODY = none
     bint own                        # whether the operation was issued for this request
 
 
@@ -69,7 +70,7 @@ cdef struct waiters_t:
     int32_t free                    # first free one; NOBODY = none
 
 
-cdef struct line_t:                 # first come, first served
+cdef struct line_t:                 # queue of requests, first come, first served
     int32_t first                   # NOBODY = empty
     int32_t last
 
@@ -84,7 +85,7 @@ cdef inline void line_up(requests_t* requests, line_t* line, int32_t which) noex
 
 
 cdef inline int32_t leave_line(requests_t* requests, line_t* line) noexcept nogil:
-    """Remove and return the first of a line that is not empty."""
+    """Remove and return the first request of a queue that is not empty."""
     cdef int32_t which = line.first
     line.first = requests.all[which].next
     return which

@@ -16,7 +16,7 @@ cdef extern from *:
 
 cdef struct entry_t:                # dirty pages of one stripe
     int64_t stripe                  # number of the stripe
-    uint32_t older                  # neighbours in its array's order; 0 = none; in a free entry: the next free one
+    uint32_t older                  # neighbours in its array's order; 0 = none; in a free entry, the next free entry
     uint32_t newer
     int32_t pages                   # dirty pages
     int32_t left                    # outstanding operations of this step of its destage
@@ -26,7 +26,7 @@ cdef struct entry_t:                # dirty pages of one stripe
 cdef struct order_t:                # order of one array's stripes
     uint32_t oldest                 # 0 = no stripe
     uint32_t newest
-    int32_t destages                # in progress
+    int32_t destages                # destages in progress
 
 
 cdef struct write_cache_t:
@@ -64,7 +64,7 @@ cdef inline uint64_t bits(int64_t first, int64_t n) noexcept nogil:
 
 
 cdef inline int64_t clean_pages(write_cache_t* cache, raid_t* raid, int64_t page, int64_t pages) noexcept nogil:
-    """Count how many of these pages are not dirty yet, and so need room."""
+    """Count the pages of a range that are not dirty yet and therefore need room."""
     cdef int64_t clean = 0, stripe, strip, first, n
     cdef uint32_t entry
     cdef uint64_t mask
@@ -83,7 +83,8 @@ cdef inline int64_t clean_pages(write_cache_t* cache, raid_t* raid, int64_t page
 
 
 cdef inline void warm_stripe(write_cache_t* cache, raid_t* raid, int64_t page, bint entry) noexcept nogil:
-    """Prefetch data that a write of a page uses: if `entry`, the number of its stripe's entry, otherwise the entry."""
+    """Prefetch what a write of a page reads: the number of its stripe's entry if `entry` is set, otherwise the
+    entry."""
     cdef int64_t stripe = quotient(page, &raid.by_stripe)
     cdef uint32_t which
     if entry:

@@ -15,18 +15,18 @@ sections IV (the machine, one cluster of an IBM ESS 800) and V (response times o
    front end, whose buses and locks are not modelled.
 
 A miss reads the missing pages, or also the later ones of their track, or the whole track (`staging`). Behind the
-caches, neighbouring pages on one drive form one operation if they are of one track or of one prefetched group; the
-tracks that a request asks for are read separately. A drive's scheduler (`drive_scheduler`) chooses the next
-operation among the `drive_window` that have waited longest; in the study, it chooses the one whose first sector the
-drive reaches first. Drives move as described in `misspenalty.disks`. The write cache is destaged stripe by stripe: each
-array takes the stripe whose last write is oldest, and the number of destages rises linearly between two fill levels
-(`destage_low`, `destage_high`, `destages`). With `destage_order` "first", an array takes the stripe whose first write
-is oldest; with `destage_unit` "strip", it takes one dirty strip of a stripe at a time. A stripe that is entirely dirty
-is written with its parity, without a read. Otherwise the parity is computed from the old parity or from the whole
-stripe, whichever needs fewer reads, so a single dirty page costs four operations in arrays of more than three drives.
-The space of a destage is freed when its last operation completes. With `parity_from_cache`, contents that the read
-cache holds are not read for a parity: the current contents of the other strips, and the old contents of a page that was
-in the read cache when it was written.
+caches, neighbouring pages on one drive form one operation if they belong to the same track or the same prefetched
+group; the tracks that a request asks for are read separately. A drive's scheduler (`drive_scheduler`) chooses the next
+operation among the `drive_window` operations that have waited longest; in the study, it chooses the one whose first
+sector the drive reaches first. Drives move as described in `misspenalty.disks`. The write cache is destaged stripe by
+stripe: each array takes the stripe whose last write is oldest, and the number of destages rises linearly between two
+fill levels (`destage_low`, `destage_high`, `destages`). With `destage_order` "first", an array takes the stripe whose
+first write is oldest; with `destage_unit` "strip", it takes one dirty strip of a stripe at a time. A stripe that is
+entirely dirty is written with its parity, without a read. Otherwise the parity is computed from the old parity or from
+the whole stripe, whichever needs fewer reads, so a single dirty page costs four operations in arrays of more than three
+drives. The space of a destage is freed when its last operation completes. With `parity_from_cache`, contents that the
+read cache holds are not read for a parity: the current contents of the other strips, and the old contents of a page
+that was in the read cache when it was written.
 
 Addresses are numbers of 4 KB pages in one volume. The host stripes each unit of this volume over `host_stripe_arrays`
 arrays, and the controller sees each array's part of a unit as contiguous pages: sequential detection sees a stream of
@@ -37,12 +37,12 @@ The following are deviations from the paper, and decisions where it is silent; `
 parameter with its status. The paper does not say which units are on which four arrays, so the stripes of every unit are
 spread over all arrays, and there are no hot spots. A model that is a slice of its machine (`Controller.scaled`) has no
 processor of its own: it shares processors with the other slices. The requests of the other slices are copies of the
-model's own, which each slice sends with a different delay, a multiple of a tenth of a second, so the load of every
-slice is as heavy, as bursty and as throttled by the host. Pages are in the read cache from the moment their read is
-issued; they may be evicted while in flight, and still serve the requests that wait for them. If pages are written again
-while they are destaged, they form a second entry, and the two entries may be written to disk in either order; a read
-that misses pages being destaged reads them from the drives. A drive gives reads and destages equal priority. Nothing
-fails, and each array's spare is idle.
+model's own, which each slice sends with a different delay, a multiple of a tenth of a second, so every slice's load is
+as heavy, as bursty and as throttled by the host as the model's own. Pages are in the read cache from the moment their
+read is issued; they may be evicted while in flight, and still serve the requests that wait for them. If pages are
+written again while they are destaged, they form a second entry, and the two entries may be written to disk in either
+order; a read that misses pages being destaged reads them from the drives. A drive gives reads and destages equal
+priority. Nothing fails, and each array's spare is idle.
 """
 
 import math
@@ -58,7 +58,7 @@ from misspenalty_studies.sarc.array.interval import COMPONENTS, COUNTS, STAGED, 
 
 PAGE = 4096  # bytes
 MB = 1 << 20
-MAX_PAGES = 64  # pages per request
+MAX_PAGES = 64  # maximum length of a request, pages
 NOT_STRIPED = 1 << 40  # pages, more than any unit has
 
 
@@ -213,7 +213,7 @@ class Controller(MachineParameters):
     def check(self):
         """Check all values; raise a `ParameterError` that names an invalid one and what is allowed."""
         super().check("host_slots", "controller_us", "contention_us", "staging")
-        least = MAX_PAGES * PAGE / MB / (1 - self.destage_low)  # a request must fit above this fill level
+        least = MAX_PAGES * PAGE / MB / (1 - self.destage_low)  # the longest request must fit above `destage_low`
         tests = {
             "destage_high": (self.destage_low < self.destage_high, f"more than destage_low, {self.destage_low:g}"),
             "write_cache_mb": (self.write_cache_mb >= least, f"at least {least:g} MB, which a request needs"),
