@@ -128,8 +128,8 @@ def _bursts(part):
 
 
 def _half_gain(curve):
-    """Return the shortest pause that brings half of the largest gain over no pause, in ms; the longest one if none
-    gains."""
+    """Return the shortest pause, in ms, with at least half of the largest gain over no pause, or the longest pause if
+    no pause gains."""
     curve = curve.sort_values("idle_ms")
     latency, idle = curve["latency_ms"].to_numpy(), curve["idle_ms"].to_numpy()
     goal = (latency[0] + latency.min()) / 2

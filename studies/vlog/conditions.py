@@ -154,7 +154,8 @@ def _mean(known, conditions, platform, system, workload, seeds):
 def _of_effect(conditions, platform, system):
     """Return the conditions that change a run of a system.
 
-    Conditions on the virtual log's tracks only shorten a run of the update in place, so one name represents them all.
+    For an update in place, conditions on the virtual log's tracks only shorten the run, so one name represents them
+    all.
     """
     chosen = [name for name in conditions if name != "updates_8kb" or platform.label == PLATFORMS[-1]]
     if system == "update_in_place":

@@ -300,7 +300,7 @@ def _bars(table, column, label, log=False):
         if (platform, *system, phase) in got.index:
             x, look = i - 0.4 + (j + 0.5) * width, _BARS[list(SYSTEMS).index(system)]
             value = got[(platform, *system, phase)]
-            if log:  # the length of a bar means nothing without a zero
+            if log:  # a logarithmic axis has no zero, so the length of a bar would mean nothing
                 axis.plot(x, value, linewidth=0.8, **_SYSTEM_LINES[system])
             else:
                 axis.bar(x, value, 0.92 * width, linewidth=0.4, **look)

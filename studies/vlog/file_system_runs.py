@@ -185,7 +185,7 @@ def _log_bursts(platform, workload, length, number, idle):
         store.replay(sector, count, before, 0)
         spent += (store.now - begin) * (burst >= number)
         due = store.now + idle
-        late = store.rest(due) - due  # a burst may have to wait for a block and its map sector
+        late = store.rest(due) - due  # a burst may have to wait until a block and its map sector are written
         spent += late * (number <= burst + 1 < 2 * number)
     return spent
 

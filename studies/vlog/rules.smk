@@ -1,4 +1,4 @@
-# The virtual-log study.
+# The virtual-log study simulates updates and files on disks that are updated in place or write eagerly.
 plan = PLANS["vlog"]
 VLOG = config["vlog"]
 VLOG_HOSTS = "studies/vlog/machine.yaml"

@@ -44,7 +44,7 @@ SYSTEMS = ("update_in_place", "virtual_log")
 COMPONENTS = {"scsi_overhead": "overhead", "transfer": "transfer", "locate": "locate", "other": "other"}
 DF_RESERVE = 0.12  # share of the disk that is held in reserve and that `df` counts as used
 INODE_BLOCK = 2  # first inode block of the first cylinder group, after the superblock and the map block
-IN_PLACE_WARM_UP = 100  # updates, enough that the arm's first position does not matter
+IN_PLACE_WARM_UP = 100  # number of updates, enough for the arm's first position not to matter
 
 
 @dataclass(frozen=True)

@@ -243,8 +243,9 @@ class VlogSettings(Settings):
             )
 
     def _check_small_files(self, label, blocks):
-        """Check that a cylinder group has an inode, and a log-structured disk the room, for every small file."""
-        inodes = GROUP_INODES - 1  # without the directory's
+        """Check that a cylinder group has an inode for every small file, and a log-structured disk has room for them
+        all."""
+        inodes = GROUP_INODES - 1  # without the directory's inode
         room = (blocks // SEGMENT - RESERVE) * DATA
         if self.small_files > inodes or blocks_of_files(self.small_files) > room:
             fewer = max((n for n in range(inodes + 1) if blocks_of_files(n) <= room), default=0)

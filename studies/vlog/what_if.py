@@ -167,7 +167,7 @@ def _write(drive, blocks, files, host, mapped):
         lbn, count = np.column_stack([lbn, pieces]).ravel(), np.column_stack([count, np.ones_like(count)]).ravel()
         write = np.column_stack([write, np.full_like(write, OWN_WRITE)]).ravel()
         before = np.column_stack([before, np.full_like(before, host.record_ns)]).ravel()
-    # the drive waits after a request, not before it, so a delay goes to the request before its own
+    # `one_by_one` waits after a request, so the delay before a request is passed with the preceding one.
     records = drive.one_by_one(lbn, count, write, np.roll(before, -1).astype(np.int64))
     return {
         "overhead": int(records["overhead"].sum()),

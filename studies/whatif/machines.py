@@ -19,12 +19,12 @@ from misspenalty_studies.common.settings import Settings, setting
 from misspenalty_studies.hac.object_server.page_server import message_ns
 
 PAGE = 8192
-REQUEST = 64  # bytes of a message that asks for a page
-PACKET, HEADERS = 1460, 78  # bytes of an Ethernet packet: its data, and everything around the data
+REQUEST = 64  # bytes of a message that requests a page
+PACKET, HEADERS = 1460, 78  # payload of an Ethernet packet, and its overhead, bytes
 REQUESTS = 2000  # random requests over which a disk's times are averaged
 REMOTE = "remote_memory"
 NAMES = {"disk": "disk", "sata_ssd": "SATA SSD", "nvme": "NVMe", REMOTE: "remote memory"}
-NEAR_ENDLESS = 1024  # requests that a server's memory serves at a time, enough that none waits for it
+NEAR_ENDLESS = 1024  # requests that a server's memory serves at a time, enough for none to wait
 
 
 @dataclass(frozen=True)
@@ -186,7 +186,7 @@ class _Device(Settings):
 
     @model_validator(mode="after")
     def check(self):
-        """Check that the device is either a described drive or has all three parameters."""
+        """Check that the device either names a drive or has all three parameters."""
         if self.model_fields_set not in ({"drive"}, {"read_us", "write_us", "parallel"}):
             raise ValueError("expected either `drive` alone or `read_us`, `write_us` and `parallel`")
         return self

@@ -69,7 +69,7 @@ class Conclusion:
     """
 
     name, study, threshold_pct = "MQ", "mq", 1.0
-    STATIONS = ("database_cpu", "server_cpu", "link_in", "link_out")  # whose demands follow from their utilisation
+    STATIONS = ("database_cpu", "server_cpu", "link_in", "link_out")  # demands follow from their utilisation
 
     def __init__(self, rates):
         self.points = {

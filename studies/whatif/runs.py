@@ -95,8 +95,8 @@ def crossovers(conclusion, machines, curve):
     DataFrame
         ``year, case, gain_pct`` (the threshold, or 0), ``device_us`` (the time at which the gain crosses this level;
         NaN if it never does in the curve's range), and ``pays``, which says whether the gain is at least this level
-        ``above`` or ``below`` that time, ``always`` or ``never``. A curve has a row for each crossing, or one row if it
-        has none.
+        ``above`` or ``below`` that time, ``always`` or ``never``. A curve has a row for each crossing, or one row if
+        there is no crossing.
     """
     rows = []
     for level in (conclusion.threshold_pct, 0.0):

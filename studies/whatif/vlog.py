@@ -51,7 +51,7 @@ class Conclusion:
         self.archived = table2.set_index("platform")["speedup"].to_dict()
         self.cases = (f"{self.workload.utilisation:.0%} of the blocks live".replace("%", " %"),)
         self.simulated = cache(self._simulated)
-        self.disk = cache(partial(disks.load, kind="disk"))  # the layout of a large one takes most of the job's time
+        self.disk = cache(partial(disks.load, kind="disk"))  # laying out a large disk takes most of the job's time
 
     def _simulated(self, drive, factor, **changes):
         """Simulate both systems on a slice of a drive, with all host times multiplied by `factor`; return ms by

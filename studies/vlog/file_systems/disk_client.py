@@ -8,7 +8,7 @@ BLOCK_SECTORS = BLOCK // SECTOR
 
 
 class DiskClient:
-    """One process on a host with one disk, whose requests are served in order.
+    """One process on a host with one disk, which serves the process's requests in order.
 
     Parameters
     ----------

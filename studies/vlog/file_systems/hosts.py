@@ -59,8 +59,8 @@ class Host:
         return replace(self, copy_mb_per_s=copy, **paths)
 
 
-PATHS = ("file_system", "request", "request_byte", "search", "record")  # instructions, the same on every host
-OWN = ("clock_mhz", "instructions_per_clock", "copy_mb_per_s")  # what differs from host to host
+PATHS = ("file_system", "request", "request_byte", "search", "record")  # in instructions; the same on every host
+OWN = ("clock_mhz", "instructions_per_clock", "copy_mb_per_s")  # parameters that differ from host to host
 
 
 @dataclass(frozen=True)

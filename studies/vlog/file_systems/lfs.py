@@ -78,7 +78,7 @@ class Lfs(DiskClient):
             self.free.insert(0, segment)
 
     def write(self, block):
-        """Write an application's block to the buffer; when the buffer is full, a segment is written out."""
+        """Write an application's block to the buffer; when the buffer is full, write out a segment."""
         self.call(BLOCK)
         self.keep(block)
 

@@ -1,15 +1,15 @@
 """Simulate a UNIX file system as the virtual-log paper uses it: 4 KB blocks, 1 KB fragments, synchronous metadata.
 
 Paper: R. Y. Wang, T. E. Anderson, D. A. Patterson, OSDI 1999, sections 4 and 5. The layout is that of the fast file
-system (M. K. McKusick et al., A fast file system for UNIX, ACM TOCS 2(3), 1984): cylinder groups of a superblock's
-copy, a map block, inode blocks and data. A file's inode is in its directory's group, and its data is contiguous;
-after its direct blocks and after each indirect block's worth of data, the file continues in the next group.
+system (M. K. McKusick et al., A fast file system for UNIX, ACM TOCS 2(3), 1984): cylinder groups, each with a copy of
+the superblock, a map block, inode blocks and data. A file's inode is in its directory's group, and its data is
+contiguous; after its direct blocks and after each indirect block's worth of data, the file continues in the next group.
 
 Blocks are written and read at these times:
 
-* Create: the inode's block and the directory's block, synchronously, in this order; a directory that grows writes its
-  own inode too. The files' fragments are written in the background at the end of the phase, one request per file,
-  since requests are clustered only within a file.
+* Create: the inode's block and the directory's block, synchronously, in this order; if the directory grows, its own
+  inode is written, too. The files' fragments are written in the background at the end of the phase, one request per
+  file, since requests are clustered only within a file.
 * Delete: the directory's block and the inode's block, synchronously.
 * Sequential writing: clusters of 56 KB, in the background. Sequential reading: the next cluster is read while the
   current one is copied. Random writing: 4 KB, synchronously; writing a block that already exists changes neither the

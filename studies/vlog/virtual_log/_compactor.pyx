@@ -14,7 +14,7 @@ from misspenalty.traces._splitmix cimport GOLDEN, mix
 cdef class CompactingLog(VirtualLog):
     """A virtual log that moves the blocks of random tracks into holes elsewhere; `seed` chooses the tracks."""
 
-    cdef uint64_t state             # state of the generator
+    cdef uint64_t state             # state of the random-number generator
     cdef readonly int64_t emptied   # tracks emptied
     cdef readonly int64_t moved     # blocks moved
 
@@ -42,7 +42,7 @@ cdef class CompactingLog(VirtualLog):
     cdef int32_t victim(self) noexcept nogil:
         """Choose a random track, not the first and not empty, whose contents fit into holes elsewhere; -1 = none."""
         cdef int32_t tracks = self.surface.tracks, track, i
-        cdef int32_t each = 2 * self.surface.blocks.unit // self.surface.blocks.step - 1    # places that a block takes up
+        cdef int32_t each = 2 * self.surface.blocks.unit // self.surface.blocks.step - 1    # places a block overlaps
         cdef int64_t holes = 0
         for track in range(tracks):
             if not is_empty(&self.surface, track):
@@ -50,7 +50,7 @@ cdef class CompactingLog(VirtualLog):
         self.state += <uint64_t>GOLDEN
         track = mix(self.state) % tracks
         for i in range(tracks):
-            # the holes need room for its live blocks, for the map's records and for a transaction's old copies
+            # The holes need room for the track's live blocks, for the map's records and for a transaction's old copies.
             if track > 0 and not is_empty(&self.surface, track) and holes - self.surface.blocks.count[track] >= each * (
                 2 * self.things(track) + 2
             ):

@@ -31,22 +31,22 @@ cdef struct bitmap_t:
 
 
 cdef struct surface_t:
-    const mechanics_t* m            # mechanics of a drive whose tracks are all alike
+    const mechanics_t* m            # mechanics of a drive with identical tracks
     const int64_t* least            # least[n]: the shortest seek over n cylinders or more, ns
     bitmap_t sectors
     bitmap_t blocks
-    int32_t tracks                  # tracks in use, from the first; whole cylinders
+    int32_t tracks                  # number of tracks in use, from the first on; a multiple of `heads`
     int32_t heads                   # tracks of a cylinder
     int32_t cylinders               # cylinders in use
     int64_t tried                   # tracks examined so far
-    int32_t used                    # tracks with a sector in use
+    int32_t used                    # number of tracks with a sector in use
 
 
 cdef struct choice_t:
     int64_t ready                   # when the head is on the track, ns
     int64_t start                   # when the unit begins to pass, ns; FOREVER = nothing is free
     int32_t track
-    int32_t unit                    # on its track, in units of the bitmap searched
+    int32_t unit                    # index on its track, in units of the bitmap that was searched
 
 
 cdef inline bint is_set(const bitmap_t* map, int32_t track, int32_t unit) noexcept nogil:

@@ -85,13 +85,16 @@ cdef class FreeSpace(Kernel):
         return np.asarray(wait)
 
     def fill(self, int32_t track, const int64_t[::1] now):
-        """At each of these times, write to the track's free sector that passes first; return the waits, ns."""
+        """Write at each of these times to the track's free sector that passes first; return the waits, ns."""
         cdef Py_ssize_t i
         cdef choice_t choice
         cdef int64_t[::1] wait = np.empty(now.shape[0], np.int64)
         self.check_track(track)
         if now.shape[0] > self.surface.sectors.count[track]:
-            raise ParameterError(f"{now.shape[0]} writes to a track with {self.surface.sectors.count[track]} free sectors")
+            raise ParameterError(
+                f"{now.shape[0]} writes to track {track}; expected at most {self.surface.sectors.count[track]}, its number "
+                "of free sectors"
+            )
         with self, nogil:
             for i in range(now.shape[0]):
                 choice.start = FOREVER

@@ -1,11 +1,10 @@
 # The virtual log: sectors that each hold one piece of the indirection map, threaded backwards as a tree.
 #
-# The tail is the root. Every piece's newest record is reachable from the tail by pointers that are in newest records
-# only, so an older copy is free as soon as its successor's transaction is complete: the successor points to the tail
-# before it and to those targets of the older copy that are still current. Pointers carry the sequence number of their
-# target, so that a pointer to a sector that has been reused is recognised. A record has room for pointers to CHILDREN
-# current records; if it would need more, a child is logged again first, which moves the child to the tail and off its
-# parent's list.
+# The tail is the root. Pointers in newest records alone lead from the tail to every piece's newest record. An older
+# copy is therefore free as soon as its successor's transaction is complete: the successor points to the tail before it
+# and to those targets of the older copy that are still current. Pointers carry the sequence number of their target, so
+# that a pointer to a sector that has been reused is recognised. A record has room for pointers to CHILDREN current
+# records; if it would need more, a child is logged again first, which moves it to the tail and off its parent's list.
 
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memset
@@ -23,14 +22,14 @@ cdef extern from *:
 cdef enum:
     SECTOR = 512                    # bytes of a record
     CHILDREN = 5                    # current records that one record can point to
-    POINTERS = 6                    # including the tail before an unfinished transaction
+    POINTERS = 6                    # pointers of a record: CHILDREN, and the tail before an unfinished transaction
     ENTRIES = 100                   # map entries per record
     NONE = -1
 
 
 cdef packed struct pointer_t:
     int32_t address                 # sector; -1 = none
-    int64_t sequence                # sequence number of the record that is expected there
+    int64_t sequence                # sequence number of the record expected there
 
 
 cdef packed struct record_t:
@@ -49,7 +48,7 @@ cdef packed struct tag_t:
     uint64_t magic                  # DATA_MAGIC; the tag represents the sector's content
     int64_t version                 # number of the write that stored it
     int32_t logical                 # logical block
-    int32_t part                    # which of the block's sectors
+    int32_t part                    # index of the sector in its block
 
 
 cdef packed struct tail_t:
@@ -108,7 +107,7 @@ cdef inline void adopt(piece_t* pieces, int32_t parent, int32_t piece) noexcept 
 
 
 cdef inline int32_t slimmest(const piece_t* pieces, int32_t parent) noexcept nogil:
-    """Return the child with the fewest children, on ties the first one on the list."""
+    """Return the child with the fewest children; on a tie, the first one in the list."""
     cdef int32_t best = pieces[parent].child, child = pieces[parent].child
     while child != NONE:
         if pieces[child].degree < pieces[best].degree:

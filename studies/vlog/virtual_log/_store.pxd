@@ -1,4 +1,4 @@
-# A disk as file systems see it: a store that serves one request at a time and may use the time in between.
+# A disk as file systems see it: a store that serves one request at a time and may use the time between requests.
 
 from libc.stdint cimport int32_t, int64_t
 
@@ -25,10 +25,10 @@ cdef class Store(Kernel):
     cdef Mechanics mechanics        # keeps alive the structure that pointers of subclasses lead to
     cdef int64_t[KINDS] overhead    # processing of a command in the drive, by kind, ns
     cdef readonly int64_t now       # when the last request or pause ended, ns
-    cdef int32_t track              # where the arm is
+    cdef int32_t track              # track at which the arm is
     cdef readonly int64_t sectors   # addressable sectors
-    cdef bint full                  # there was no room for a block or a map sector
-    # Every subclass calls this first. Without it a store has no sectors and rejects every request.
+    cdef bint full                  # whether there was no room for a block or a map sector
+    # Every subclass calls this method first. Without it, a store has no sectors and rejects every request.
     cdef int set_up(self, Mechanics mechanics, int64_t sectors, int64_t read_overhead, int64_t write_overhead) except -1
     cdef int64_t serve(self, int64_t now, int kind, int64_t sector, int64_t count, latency_t* spent) noexcept nogil
     cdef void idle(self, int64_t until) noexcept nogil

@@ -107,10 +107,10 @@ cdef as_tuple(latency_t* spent):
 
 
 cdef class InPlace(Store):
-    """A drive whose blocks stay where their addresses say."""
+    """A drive that keeps every block at its address."""
 
     def __cinit__(self, Drive drive not None, Mechanics mechanics not None, sectors):
-        self.set_up(mechanics, sectors, 0, 0)  # the drive adds its overheads itself
+        self.set_up(mechanics, sectors, 0, 0)  # the drive adds its own overheads
         self.drive = drive
         self.uses(drive)
         self.now = drive.d.now

@@ -9,7 +9,7 @@ from misspenalty_studies.vlog.virtual_log._store cimport Store, latency_t
 
 cdef class VirtualLog(Store):
     cdef surface_t surface
-    cdef object arrays              # NumPy arrays to which the pointers point
+    cdef object arrays              # NumPy arrays that hold what the pointers refer to
     cdef int32_t* map               # physical block of each logical one; -1 = none
     cdef int32_t* owner             # logical block of each physical one; -1 = none
     cdef piece_t* pieces
@@ -24,14 +24,14 @@ cdef class VirtualLog(Store):
     cdef bint log_map               # whether map sectors are written
     cdef int32_t reserve            # free blocks that filling leaves on a track; -1 = always use the nearest block
     cdef int32_t open               # track being filled; -1 = none
-    cdef int32_t avoid              # track that nothing is written to; -1 = none
+    cdef int32_t avoid              # track to which nothing is written; -1 = none
     cdef bint no_empty              # whether empty tracks are used only if nothing else is free
     cdef int32_t* stale             # physical blocks that the end of the transaction frees
     cdef int32_t stale_blocks
     cdef int32_t* stale_records     # sectors of records that the end of the transaction frees
     cdef int32_t stale_records_n
     cdef int32_t held               # track in the read buffer; -1 = none
-    cdef int64_t held_from          # time from which its sectors have been read, ns
+    cdef int64_t held_from          # time since which its sectors have been read, ns
     cdef int64_t held_until         # when the arm left it, ns; FOREVER = the arm is still there
     cdef int32_t partial            # logical block last written in part, whose rest the drive still holds; -1 = none
     cdef uint8_t* media             # the sectors' bytes; NULL = not kept

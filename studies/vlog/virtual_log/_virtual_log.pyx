@@ -69,7 +69,7 @@ cdef class VirtualLog(Store):
         self.pieces = <piece_t*>&raw[0]
         if media is not None:
             self.media = &media[0]
-        take_block(&self.surface, 0, 0)             # place of the tail's record at power-down
+        take_block(&self.surface, 0, 0)             # reserved for the tail's record at power-down
 
     cdef int bind(self, bitmap_t* map, name, tracks, units, unit, step) except -1:
         """Make a bitmap with everything free."""
@@ -85,7 +85,7 @@ cdef class VirtualLog(Store):
         map.width, map.units, map.unit, map.step = width, units, unit, step
         return 0
 
-    # The Python interface.
+    # --- the Python interface
 
     def lay_out(self, const int32_t[::1] logical, const int32_t[::1] physical):
         """Map logical blocks to physical ones without taking time, and log the whole map.
@@ -191,7 +191,7 @@ cdef class VirtualLog(Store):
         memset(self.media, 0, SECTOR)
         memcpy(self.media, &tail, sizeof(tail))
 
-    # Requests.
+    # --- requests
 
     cdef int64_t serve(self, int64_t now, int kind, int64_t sector, int64_t count, latency_t* spent) noexcept nogil:
         cdef int64_t tried = self.surface.tried, records = self.records, own
@@ -212,7 +212,7 @@ cdef class VirtualLog(Store):
             self.begin()
             for i in range(block, stop):
                 if sector > <int64_t>i * unit or sector + count < <int64_t>(i + 1) * unit:
-                    if self.map[i] != NONE and self.partial != i:   # read the rest, which moves with the part
+                    if self.map[i] != NONE and self.partial != i:   # the rest of the block moves too, so read it
                         now = self.read_block(now, i, 0, unit, spent)
                     self.partial = i
                 now = self.put(i, now, spent)
@@ -261,7 +261,7 @@ cdef class VirtualLog(Store):
         self.track = track
         return end
 
-    # Eager writing.
+    # --- eager writing
 
     cdef choice_t choose(self, const bitmap_t* map, int64_t now) noexcept nogil:
         """Choose where to write next: on the track being filled, on the next empty one, or where a free place passes
@@ -312,7 +312,7 @@ cdef class VirtualLog(Store):
         self.store_data(logical, old if self.no_empty else NONE)
         return now
 
-    # The log.
+    # --- the log
 
     cdef void begin(self) noexcept nogil:
         """Begin a transaction: nothing that it replaces is freed before its end."""
@@ -366,7 +366,7 @@ cdef class VirtualLog(Store):
         self.store_record(piece, last)
         return now
 
-    # Write to the media, if the disk's contents are kept.
+    # --- the media, if the disk's contents are kept
 
     cdef void store_sector(self, int64_t address, const void* content, Py_ssize_t size) noexcept nogil:
         if self.budget == 0:
@@ -378,7 +378,7 @@ cdef class VirtualLog(Store):
         memcpy(self.media + address * SECTOR, content, size)
 
     cdef void store_data(self, int32_t logical, int32_t old) noexcept nogil:
-        """Store a block where the map says: the contents of `old` or, if that is -1, a new version."""
+        """Store a block at the place that the map gives: the contents of `old` or, if that is -1, a new version."""
         cdef tag_t tag
         cdef int32_t part
         cdef int64_t address = self.address_of(self.map[logical])

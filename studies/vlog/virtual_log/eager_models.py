@@ -32,7 +32,7 @@ def cylinder_skip(n, p, tracks, switch):
     _check(n, p)
     stay, whole = 1 - p, math.floor(switch)
     own_track = math.fsum(stay**k for k in range(1, whole + 1))
-    # the other terms are a geometric series, whose ratio is stay**tracks = 1 - p (1 + stay + … + stay**(tracks-1))
+    # The other terms are a geometric series with the ratio stay**tracks = 1 - p (1 + stay + … + stay**(tracks-1)).
     first = stay ** (whole + 1) * stay ** ((tracks - 1) * (whole + 1 - switch))
     return own_track + first / (p * math.fsum(stay**k for k in range(tracks)))
 

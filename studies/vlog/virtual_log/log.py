@@ -182,7 +182,7 @@ def recovered(description, blocks, media, **parameters):
 
 
 def update_in_place(description):
-    """Return a slice as an ordinary drive: blocks stay where their addresses say, with the drive's own read-ahead.
+    """Return a slice as an ordinary drive, which keeps every block at its address and uses its own read-ahead.
 
     Returns
     -------
@@ -193,7 +193,7 @@ def update_in_place(description):
 
 
 def spread(blocks, physical):
-    """Return physical blocks for a file's blocks in order, spread evenly over all except the first, int32."""
+    """Return physical blocks for a file's blocks in order, spread evenly over all blocks except the first; int32."""
     return (1 + np.arange(blocks, dtype=np.int64) * (physical - 1) // blocks).astype(np.int32)
 
 
