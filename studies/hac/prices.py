@@ -118,9 +118,9 @@ def penalty(fetches, cache_mb, costs, *, cold=False, processor=None, rate=None, 
     clients : int
         Number of clients that run the same program, each starting at a different point of its hot iterations. With
         several clients, times are means over each client's fetches up to the point where the next client began;
-        together these cover all fetches, some more than once if their number is not a multiple of `clients`. First, the
-        fetches of one client before its hot iterations fill the server's cache, which is therefore warm, as with one
-        client; the drive's own cache starts empty.
+        together these cover all fetches, some more than once if their number is not a multiple of `clients`. At the
+        start, the fetches that one client makes before its hot iterations warm the server's cache, as with one client;
+        the drive's own cache starts empty.
     times : DataFrame, optional
         The result of `priced` for these fetches, costs and processor, if it was computed before.
 

@@ -1,4 +1,4 @@
-# The HAC study: the operations of each run are counted and then converted to time.
+# The HAC study counts the operations of each run and then converts them to time.
 plan = PLANS["hac"]
 
 

@@ -86,7 +86,7 @@ def run(data, system, traversal, cache_mb, iterations, **parameters):
 
 
 def run_dynamic(data, system, cache_mb, dynamic, seed, **parameters):
-    """Run a dynamic traversal once; its fetches have iteration 0. Other parameters are those of `run`."""
+    """Run a dynamic traversal once; all its fetches belong to iteration 0. Other parameters are those of `run`."""
     cache = make_cache(data, system, cache_mb, **parameters)
     Program(cache, data).run_dynamic(Dynamic(**dynamic), np.random.default_rng(seed))
     table = intervals(*cache.log())

@@ -48,7 +48,7 @@ def at_size(runs, cache_mb):
     """
     chosen = runs[runs["cache_mb"] == cache_mb]
     if chosen.empty:
-        raise ParameterError(f"no run with {cache_mb:g} MB; there are {sorted(set(runs['cache_mb']))}")
+        raise ParameterError(f"no run with {cache_mb:g} MB; expected one of {sorted(set(runs['cache_mb']))}")
     return chosen.drop(columns=["cache_mb", "frames_mb", "table_mb"], errors="ignore").reset_index(drop=True)
 
 
@@ -121,7 +121,8 @@ def fig9(traversal, runs, costs, least_share):
         As in `at_size`, with ``frames_mb, table_mb``.
     costs : Costs
     least_share : float
-        Sizes at which hot iterations fetch less than this share of what the cold one fetches, or nothing, are left out.
+        Sizes at which hot iterations fetch nothing, or less than this share of the pages that the cold one fetches, are
+        left out.
 
     Returns
     -------

@@ -5,7 +5,7 @@ arrival. Caches are LRU (3.2.1). Where the paper does not say, these readings we
 
 - *aware* sends a request to the server with the lowest predicted time to first token: the rest of its queue, loading
   the reused prefix, and the prefill of the remaining tokens. *balanced* sends it to the server with the shortest queue,
-  *random* to any server. On ties, the server that has received the least work so far gets the request.
+  *random* to a random server. On ties, the server that has received the least work so far gets the request.
 - *local*: each server has a cache for `node_tokens` tokens, from which it loads at host-to-device bandwidth. *shared*:
   one cache as large as all of these together, from which a server loads over the network. *gpu*: each server has a
   cache in the GPU memory that the weights leave free, and loading costs nothing. *none*: no reuse.

@@ -102,7 +102,7 @@ def conditions(trace, machine, settings, threads=1):
 
 
 def on_parts(hits, second_level, ttft):
-    """Return the tables that decide this project's own statements, for other parts of the trace (a workflow job).
+    """Return the tables that decide this project's own statements, but for other parts of the trace (a workflow job).
 
     Parameters
     ----------

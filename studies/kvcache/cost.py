@@ -1,7 +1,7 @@
 """Compute the costs of tokens: seconds of prefill, bytes of cache, seconds of loading.
 
 R. Qin et al., FAST 2025, section 2.2: a prefill of n tokens takes ``l (a n² d + b n d²)`` operations, reusing a prefix
-of p tokens saves as many as a prefill of p tokens takes, and the cache of p tokens has ``p l (2 d / gqa) s`` bytes.
+of p tokens saves the operations of a prefill of p tokens, and the cache of p tokens has ``p l (2 d / gqa) s`` bytes.
 Reuse pays if loading takes less time than that prefill (their Equation 2). As in the paper, prefill starts when loading
 is finished. Queueing, overlap of loading with computing, and the step that produces the first token are left out.
 """

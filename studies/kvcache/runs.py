@@ -97,7 +97,8 @@ def load_workload(path, settings):
     Raises
     ------
     InputError
-        As in `misspenalty.traces.prompts.read_prompts`; it refuses a trace without timestamps if their unit is given.
+        As in `misspenalty.traces.prompts.read_prompts`; it also rejects a trace without timestamps if their unit is
+        given.
     """
     path = Path(path)
     prompts = read_prompts(path, settings.timestamps, settings.block_tokens)

@@ -1,4 +1,4 @@
-"""Read what the capture program wrote about a capture into the ``captures.yaml`` next to it."""
+"""Read the facts that the capture program recorded in the ``captures.yaml`` next to a capture."""
 
 from pathlib import Path
 

@@ -80,7 +80,7 @@ def level_of(mb):
 
 
 def over_another(trace, levels, threshold_mb, cache_mb):
-    """Compute Table 4 behind a first level calibrated over another capture, keeping all read misses of that level.
+    """Compute Table 4 behind a first level calibrated over another capture, using all read misses of that level.
 
     Parameters
     ----------

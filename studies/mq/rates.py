@@ -23,7 +23,7 @@ from misspenalty_studies.mq.storage_server.server import COMPONENTS, disks_of, o
 from misspenalty_studies.mq.storage_server.testbed import StorageServerTestbed
 
 POLICIES = ("mq", "lru")
-OBJECTIVE_US, OBJECTIVE_STEP_US = 40_000, 5_000  # grid on which the objective is shown, besides the times tried
+OBJECTIVE_US, OBJECTIVE_STEP_US = 40_000, 5_000  # grid on which the objective is shown, in addition to the times tried
 STEP_US = 100  # step of the processor time, far finer than a printed ratio can resolve
 WHOLE = 0.999  # a stream that lasts at least this share of its capture's duration is taken to cover the whole capture
 

@@ -101,7 +101,7 @@ def _configuration(record, short, table2, fig6, upper):
 def _inside(record, internals):
     """Record the explanations that the paper gives in words.
 
-    Hit ratios are means over the loads and policies; shares of the cache are means over the loads alone. The hits that
+    Hit ratios are averaged over loads and policies, shares of the cache over loads alone. The hits that
     random data gain from more cache are measured at the lowest load.
     """
     hits, shares, gains = {}, [], {}

@@ -329,7 +329,7 @@ def _strides(entry, step):
 
 
 def gather(calibration, steps):
-    """Gather what all steps found (a workflow job).
+    """Gather the results of all steps (a workflow job).
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""List the SARC study's readings: what the paper prints or leaves open, what was decided, and what that changes.
+"""List the SARC study's readings: facts that the paper prints or leaves open, the decisions, and their effects.
 
 A reading is decided from the paper's text; it counts as blind only if it was decided before its result was known. This
 module counts the claims that are reproduced with one reading reversed at a time, with three readings (`JOINT`) reversed

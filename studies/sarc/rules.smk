@@ -1,4 +1,4 @@
-# The SARC study: the fit, the runs, and what the results depend on.
+# The SARC study consists of the fit, the runs, and the conditions on which the results depend.
 plan = PLANS["sarc"]
 
 

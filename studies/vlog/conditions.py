@@ -252,7 +252,7 @@ def limits(latencies):
 
 
 def judged(table):
-    """Return how the claims that depend most on the conditions would turn out under each; nothing is judged here.
+    """Return whether the claims that depend most on the conditions would hold under each; no claim is judged here.
 
     Parameters
     ----------

@@ -12,7 +12,7 @@ the paper's text on 2026-11-23, which decided them:
   which counts the reserve of about 12 % as used (section 5.3, Figure 8), so that 68 % of the blocks are live.
 * No compactor runs: there is no idle time (section 5.5).
 * In place, the file is where UFS puts it, in groups of cylinders. The virtual log starts with the file spread evenly
-  over the slice and is warmed up by five times as many updates as the disk has blocks.
+  over the slice and is warmed up by updates, five per block of the disk.
 * An update of an existing block writes the block and nothing else.
 * Updates are 4 KB on the UltraSPARC-170 too, as section 5.3 says of all platforms; its file system's blocks are 8 KB,
   so it may have written twice as much.

@@ -128,7 +128,7 @@ class Machines:
         """
         paths = [("testbeds", study), *(("machines", str(year), key) for key in ("speed", "network_mbit_per_s"))]
         paths.append(("machines", str(year), "packet_us"))
-        described = self.entries["devices"][str(year)].get(name, {})  # remote memory has no entry
+        described = self.entries["devices"][str(year)].get(name, {})  # remote memory has no entry in the file
         paths += [("devices", str(year), name, key) for key in described if key != "drive"]
         for path in paths:
             entry = self.entries

@@ -80,7 +80,7 @@ cdef class Kernel(ObjectCache):
         return 0
 
     cdef Py_ssize_t scan_frames(self) noexcept nogil:
-        """Compute the usage of the next frames of the primary scan; return the number of frames."""
+        """Compute the usage of the next frames of the primary scan; return the number of frames scanned."""
         cdef Py_ssize_t found = 0, passed = 0
         while found < self.scan and passed < self.frame_count:
             if self.frames[self.primary].kind != FREE and self.primary != self.incoming:

@@ -1,8 +1,9 @@
 """Measure hit time: one traversal is compiled bare, and then with one more mechanism of an object cache at a time.
 
 In the bare program, references contain the addresses of objects. Each further step adds one mechanism to the previous
-step, in the order of the enum that ends with `STEPS`; the additional time of a step is the mechanism's hit time. All
-steps run on one copy of a cache's contents, in which references are rewritten for the step.
+step, in the order of the enum that ends with `STEPS`; the additional time of a step is the part of hit time that its
+mechanism causes. All steps run on a copy of a cache's contents in which the references have been rewritten for the
+step.
 """
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t

@@ -94,7 +94,7 @@ cdef class Traversals(Kernel):
     def walk(self, uint32_t start, const uint32_t[::1] steps):
         """Walk from any object: step s follows the current object's reference s, modulo the number of its references.
 
-        If the object has no references, or if that reference is null, the walk returns to its start. Return the number
+        If the object has no references, or if reference s is null, the walk returns to its start. Return the number
         of objects visited, or -1 if the walk failed.
         """
         cdef int64_t met = 0
@@ -263,8 +263,8 @@ cdef class Traversals(Kernel):
         return done
 
     cdef int64_t iterate(self, uint8_t* root) noexcept nogil:
-        """Visit all parts without recursion, with one activation record and a list of parts that were seen but not
-        visited; return the number of parts visited."""
+        """Visit all parts without recursion, with one activation record and a list of the parts that were seen but not
+        yet visited; return the number of parts visited."""
         cdef int64_t* record = self.cache.push()
         cdef uint8_t* me
         cdef uint8_t* array

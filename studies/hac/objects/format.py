@@ -197,7 +197,7 @@ def object_sizes(pages):
 
 
 def references_by_page(database):
-    """Count the references that each page holds, and the distinct pages to which they lead.
+    """Count the references that each page holds, and the distinct pages to which these references lead.
 
     Parameters
     ----------

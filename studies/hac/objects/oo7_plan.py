@@ -30,7 +30,7 @@ MODULE, MANUAL, COMPLEX, BASE, COMPOSITE, PART, CONNECTION, DOCUMENT = range(len
 
 
 class Draws:
-    """All random values, drawn in a fixed order; types are numbers, and composite parts are indices counted over all
+    """All random values, drawn in a fixed order; types are numbers, and composite parts are numbered over all
     modules."""
 
     def __init__(self, p, generator):

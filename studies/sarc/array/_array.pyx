@@ -45,7 +45,7 @@ cdef struct front_t:
     int64_t strip                   # consecutive pages of a unit on one array; longer than any unit = not striped
     int64_t width                   # arrays that the host stripes a unit over
     bint from_cache                 # whether a parity is computed from pages in the read cache
-    int64_t staging                 # what a miss reads: 0 the missing pages, 1 also those after them in the track, 2 the track
+    int64_t staging                 # a miss reads: 0 = missing pages, 1 = also later pages of the track, 2 = the track
 
 
 cdef struct port_t:                 # the front end of one array
@@ -330,7 +330,8 @@ cdef class Array(BackEnd):
         return 0
 
     cdef uint8_t held(self, int64_t track) noexcept nogil:
-        """Return a mask of a track's cached pages; the last stripe may have tracks beyond the volume, which has none."""
+        """Return a mask of a track's cached pages; it is 0 for a track of the last stripe that lies beyond the
+        volume."""
         return self.cache.cached(track) if track < self.cache.tracks else 0
 
     cdef int drained(self, int64_t now) except -1 nogil:
@@ -428,7 +429,7 @@ cdef class Array(BackEnd):
         return 0
 
     cdef int fetch(self, int64_t now, int64_t page, int64_t end, int32_t which) except -1 nogil:
-        """Read pages from the drives that hold them, for a request or (NOBODY) ahead of one."""
+        """Read pages from the drives that hold them, for a request or, with NOBODY, as a prefetch."""
         cdef piece_t piece
         cdef int32_t operation
         cdef int64_t track

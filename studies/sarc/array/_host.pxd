@@ -1,6 +1,6 @@
 # Placement of the host's pages: the host stripes each unit over a few arrays, and the controller does not know this.
 # The controller sees one volume per array, so a sequential stream of the host looks like several slower ones. A part is
-# what one array stores of a unit; parts are consecutive in the controller's page numbers.
+# the share of a unit that one array stores; parts are consecutive in the controller's page numbers.
 
 from libc.stdint cimport int64_t
 
@@ -18,7 +18,7 @@ cdef struct stretch_t:              # contiguous pages of a request in one track
     int64_t track                   # number of the track
     int64_t first                   # first page within the track
     int64_t pages                   # number of pages
-    int64_t end                     # track at which the part ends: nothing is prefetched from there on
+    int64_t end                     # track at which the part ends and prefetching stops
 
 
 cdef inline int64_t placed(const stripes_t* stripes, const arrival_t* asked, int64_t page) noexcept nogil:

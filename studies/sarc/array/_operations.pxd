@@ -14,13 +14,13 @@ cdef struct operation_t:
     int64_t page                    # first page of a read for the cache; otherwise NONE
     int32_t owner                   # destage that it belongs to; NONE = a read for the cache
     int32_t waiters                 # first in the chain of requests that wait for it; NONE = none
-    int32_t next                    # next free one
+    int32_t next                    # next free operation
 
 
 cdef struct operations_t:
     operation_t* all                # NULL = nothing allocated
-    int32_t room                    # allocated
-    int32_t free                    # first free one; NONE = none
+    int32_t room                    # number of operations allocated
+    int32_t free                    # first free operation; NONE = none
 
 
 cdef inline int32_t new_operation(operations_t* operations) except -2 nogil:

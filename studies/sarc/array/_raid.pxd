@@ -24,7 +24,7 @@ cdef struct raid_t:
     int64_t stripe                  # data pages of a stripe
     int64_t unit                    # consecutive stripes on one array
     divisor_t by_arrays, by_members, by_strip, by_stripe, by_unit
-    divisor_t by_round              # consecutive stripes after which the first array has its turn again
+    divisor_t by_round              # consecutive stripes from one turn of an array to its next
 
 
 cdef struct piece_t:

@@ -60,14 +60,14 @@ cdef struct waiter_t:
 
 cdef struct requests_t:
     request_t* all                  # NULL = nothing allocated
-    int32_t room                    # allocated
-    int32_t free                    # first free one; NOBODY = none
+    int32_t room                    # number of requests allocated
+    int32_t free                    # first free request; NOBODY = none
 
 
 cdef struct waiters_t:
     waiter_t* all                   # NULL = nothing allocated
-    int32_t room                    # allocated
-    int32_t free                    # first free one; NOBODY = none
+    int32_t room                    # number of waiters allocated
+    int32_t free                    # first free waiter; NOBODY = none
 
 
 cdef struct line_t:                 # queue of requests, first come, first served

@@ -43,7 +43,7 @@ cdef struct write_cache_t:
     int64_t most                    # maximum number of destages in progress in one array
     bint grouped                    # whether a destage takes all dirty strips of a stripe, or only the first
     bint renewed                    # whether a stripe that is written again moves to the end of the order
-    uint32_t free                   # first free entry, 0 = none below `fresh`
+    uint32_t free                   # first free entry; 0 = no free entry below `fresh`
     uint32_t fresh                  # first entry never used
 
 
@@ -124,7 +124,8 @@ cdef inline void link_newest(write_cache_t* cache, order_t* order, uint32_t whic
 
 
 cdef inline uint32_t new_entry(write_cache_t* cache, int64_t stripe) noexcept nogil:
-    """Allocate an entry. One is always free: each entry in use has a page, and there are as many entries as pages."""
+    """Allocate an entry. There is always a free one: each entry in use has a page, and the numbers of entries and of
+    pages are equal."""
     cdef uint32_t which = cache.free
     if which:
         cache.free = cache.entries[which].older

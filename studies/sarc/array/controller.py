@@ -211,7 +211,7 @@ class Controller(MachineParameters):
         return math.lcm(width * track, width * self.host_strip_pages if self.host_stripe_kb else 1)
 
     def check(self):
-        """Check all values; raise a `ParameterError` that names an invalid one and what is allowed."""
+        """Check all values; raise a `ParameterError` that names an invalid value and the allowed range."""
         super().check("host_slots", "controller_us", "contention_us", "staging")
         least = MAX_PAGES * PAGE / MB / (1 - self.destage_low)  # the longest request must fit above `destage_low`
         tests = {

@@ -184,7 +184,7 @@ class Lfs(DiskClient):
             self.keep(entry[number])
 
     def read_files(self, inode, entry):
-        """Read the files in order of creation, with nothing in memory."""
+        """Read the files in order of creation, starting with nothing in memory."""
         self.cached.clear()
         for number in range(len(inode)):
             for needed in (entry[number], inode[number]):

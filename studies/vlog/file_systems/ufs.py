@@ -152,7 +152,7 @@ class Ufs(DiskClient):
             self.behind(True, sector, FRAGMENT_SECTORS)
 
     def read(self, where, entry):
-        """Read the files in order of creation, with nothing in memory."""
+        """Read the files in order of creation, starting with nothing in memory."""
         self.cached.clear()
         for number, sector in enumerate(where):
             self.call(FRAGMENT)

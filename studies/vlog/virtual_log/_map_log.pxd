@@ -41,7 +41,7 @@ cdef packed struct record_t:
     int16_t pointers                # number of pointers in use
     pointer_t[POINTERS] pointer     # pointers to older records
     int32_t[ENTRIES] entry          # physical blocks of the piece's logical blocks; -1 = none
-    uint64_t checksum               # of the preceding bytes
+    uint64_t checksum               # checksum of the preceding bytes
 
 
 cdef packed struct tag_t:
@@ -56,7 +56,7 @@ cdef packed struct tail_t:
     int32_t address                 # sector of the last complete record
     int32_t unused
     int64_t sequence                # sequence number of that record
-    uint64_t checksum               # of the preceding bytes
+    uint64_t checksum               # checksum of the preceding bytes
 
 
 cdef struct piece_t:

@@ -315,7 +315,7 @@ cdef class VirtualLog(Store):
     # --- the log
 
     cdef void begin(self) noexcept nogil:
-        """Begin a transaction: nothing that it replaces is freed before its end."""
+        """Begin a transaction; the copies that it replaces are freed only at its end."""
         self.first = self.sequence
         self.before = self.tail_address
         self.before_sequence = self.tail_sequence

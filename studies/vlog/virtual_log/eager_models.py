@@ -49,7 +49,8 @@ def fill_skip(n, m):
 
 
 def crowding(n, m):
-    """Return what filling costs in addition to `fill_skip`, because writes crowd on a track that is filled from empty.
+    """Return what filling costs in addition to `fill_skip`, because writes are crowded on a track that is filled from
+    empty.
 
     The exponent 1 + n/36 is printed; the rest of the formula is recalled from the paper.
     """

@@ -74,7 +74,7 @@ def checksum(content):
 
 
 def recover(media, blocks, take_over=None):
-    """Rebuild the map, and clear what must not be found again.
+    """Rebuild the map, and clear the records that a later recovery must not find.
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ def _walk(reader, root):
 
 
 def _scan(reader):
-    """Return what `_walk` returns, but from every sector of the disk."""
+    """Return the same as `_walk`, but read every sector of the disk."""
     records = [(address, reader.record(address)) for address in range(1, reader.sectors)]
     records = sorted(((a, r) for a, r in records if r is not None), key=lambda found: -int(found[1]["sequence"]))
     if not records:
