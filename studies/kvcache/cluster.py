@@ -28,7 +28,7 @@ ROUTINGS = ("aware", "balanced", "random")
 
 
 class _Server:
-    """One prefill server: its cache, the time when it is free, and the work that it has received."""
+    """One prefill server: its cache, the time at which it becomes free, and the work that it has received."""
 
     def __init__(self, cache):
         self.cache, self.free_s, self.work_s = cache, 0.0, 0.0

@@ -44,7 +44,7 @@ def fact(facts, raw, *keys):
 
 
 def amount(facts, raw, *keys):
-    """Return one fact about a capture that has to be a number above 0.
+    """Return one fact about a capture, which must be a number above 0.
 
     Parameters and errors are those of `fact`; any other value is an `InputError`, too.
     """

@@ -34,7 +34,7 @@ LOAD = (("cache_insensitive", "lru_top"),)
 SPACE = (("cache_sensitive", "lru_top"), ("cache_sensitive", "lru_bottom"), ("cache_insensitive", "lru_bottom"))
 OF_LOAD = ("load_factor", "host_slots")
 OF_SPACE = ("footprint_sensitive_gb", "insertion", "degree", "staging")
-STEPS = {  # step, in order -> its parameters, and the rows it is fitted to: (configuration, policy)
+STEPS = {  # step, in order -> its parameters, and the rows to which it is fitted: (configuration, policy)
     "load": (OF_LOAD, LOAD),
     "front": (("controller_us", "contention_us"), (*LOAD, *SPACE)),
     "space": (OF_SPACE, SPACE),

@@ -30,7 +30,7 @@ FACTORS = np.arange(0.88, 1.1001, 0.005)  # load factors tried, relative to the 
 
 @dataclass(frozen=True)
 class Reading:
-    """A decision about the model, and what reversing it changes.
+    """A decision about the model, and the effect of reversing it.
 
     Attributes
     ----------

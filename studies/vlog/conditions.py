@@ -33,7 +33,7 @@ CONDITIONS = {
     "updates_8kb": "updates of 8 KB on the UltraSPARC-170, whose file system has such blocks",
 }
 HOSTS = {"host_half": 0.5, "host_quarter": 0.25, "host_free": 0}
-JOINT = (  # every combination has at most one condition of each group
+JOINT = (  # every combination has at most one condition from each group
     ("no_map_sector",),
     ("short_head_switch",),
     ("contiguous_file", "emptied_tracks", "filled_singly"),

@@ -37,7 +37,7 @@ cdef struct counts_t:
     int64_t references_dropped      # references of discarded objects, each of which lowered a reference count
     int64_t entries_made            # entries made in the indirection table
     int64_t entries_freed
-    int64_t stack_words             # words of the stack scanned for references into frames
+    int64_t stack_words             # words of the stack that were scanned for references into frames
     int64_t modified                # objects modified for the first time in a transaction
     int64_t pages_kept              # intact pages in the cache now (not cumulative)
     int64_t entries                 # table entries in use now (not cumulative)

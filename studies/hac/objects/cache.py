@@ -243,7 +243,7 @@ class FPC(ClientCache):
 
 
 class Clock(ClientCache):
-    """CLOCK on whole pages, QuickStore's policy; it needs no indirection table, so the size includes frames only."""
+    """CLOCK on whole pages, QuickStore's policy; it needs no indirection table, so its size includes frames only."""
 
     name = "clock"
 

@@ -43,7 +43,7 @@ cdef struct front_t:
     int64_t servers                 # processors of a station; 0 = none, so that the service is a delay at the end
     int64_t echoes                  # other slices of the machine that each station also serves
     int64_t strip                   # consecutive pages of a unit on one array; longer than any unit = not striped
-    int64_t width                   # arrays that the host stripes a unit over
+    int64_t width                   # arrays over which the host stripes a unit
     bint from_cache                 # whether a parity is computed from pages in the read cache
     int64_t staging                 # a miss reads: 0 = missing pages, 1 = also later pages of the track, 2 = the track
 

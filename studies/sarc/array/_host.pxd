@@ -10,7 +10,7 @@ from misspenalty_studies.sarc.array._requests cimport arrival_t
 
 cdef struct stripes_t:
     divisor_t strip                 # consecutive pages of a unit on one array; longer than any unit = not striped
-    divisor_t width                 # arrays a unit is striped over
+    divisor_t width                 # arrays over which a unit is striped
     divisor_t track                 # pages of a track
 
 

@@ -13,7 +13,7 @@ cdef extern from *:
     int leading_zeros "__builtin_clzll" (unsigned long long) noexcept nogil
 
 cdef enum:
-    PAGE_SECTORS = 8                # 4 KB pages, 512-byte sectors
+    PAGE_SECTORS = 8                # sectors of a page: pages of 4 KB, sectors of 512 bytes
     MOST_MEMBERS = 16               # maximum number of drives of an array
 
 

@@ -34,7 +34,7 @@ cdef struct arrival_t:
     int64_t time                    # ns
     int64_t page                    # first page, in the host's numbering
     int64_t base                    # first page of its unit
-    int64_t part                    # pages of the unit on each array that the host stripes it over
+    int64_t part                    # pages of the unit on each array over which the host stripes it
     int64_t placed                  # first page, in the controller's numbering
     int32_t array                   # array of its first page, whose slot and adapter the request takes
     int32_t pages                   # length

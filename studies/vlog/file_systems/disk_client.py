@@ -47,7 +47,7 @@ class DiskClient:
         self.wait(self.behind(write, sector, count))
 
     def pause(self, ns):
-        """Stay idle for a while; the disk may use the time, and the next request waits for it to finish."""
+        """Stay idle for a while; the disk may use the time, and the next request waits until the disk has finished."""
         until = max(self.now, self.store.now) + ns
         self.store.rest(until)
         self.now = until

@@ -68,7 +68,7 @@ class Lfs(DiskClient):
             self.slots[segment][slot] = block
 
     def drop(self, block):
-        """Mark a block's copy on the disk as dead; a segment without live blocks is free."""
+        """Mark a block's copy on the disk as dead; a segment without live blocks becomes free."""
         segment, slot = self.where.pop(block, (None, None))
         if segment is None:
             return

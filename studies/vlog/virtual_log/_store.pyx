@@ -70,7 +70,7 @@ cdef class Store(Kernel):
         sector, count : int64, shape (n,)
             First sector and number of sectors of each write.
         host : int64, shape (1,) or (n,)
-            Host processing before each, ns.
+            Host processing before each write, ns.
         warm_up : int
             Number of requests at the start that are not counted, less than n.
 
