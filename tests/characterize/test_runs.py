@@ -108,7 +108,8 @@ def test_no_label_overlaps_another_and_no_legend_a_line(name, request):
     [([0, 30, 90, 150], 2.5, [0.04, 0.02, 0.02]), ([7] * 4, 4, [100, 100, 0]), (None, 4, [100, 100, 0])],
 )
 def test_every_window_is_drawn_to_its_end(time, end, drawn):
-    """Windows of 50 s, on an axis in minutes; without times that differ, of two, one and one reference."""
+    """Each window must be drawn to its end: windows of 50 s on an axis in minutes or, if the times do not differ,
+    windows of two, one and one references."""
     trace = misspenalty.Trace.from_blocks(
         [1, 2, 1, 3], write=[False, False, False, True], time=None if time is None else np.array(time) * 10**9
     )

@@ -294,13 +294,14 @@ def test_names_that_are_not_known_get_a_suggestion(capsys, arc, arguments, messa
 
 def test_info_profiles_the_requests_and_their_reuse(capsys, tmp_path):
     path = tmp_path / "x.spc"
-    # blocks 0 and 1; 2 alone, written; 0 and 1 again: three requests in 2 s, five references to three blocks of 4 KB
+    # The file has three requests in 2 s: blocks 0 and 1, block 2 (written), and blocks 0 and 1 again. These are five
+    # references to three blocks of 4 KB.
     path.write_text("0,0,8192,R,1\n0,16,4096,W,2\n0,0,8192,R,3\n")
     row = json.loads(run(capsys, "trace", "info", str(path), "--json")[1])
     assert (row["references"], row["reads"], row["blocks"], row["requests"]) == (5, 4, 3, 3)
     assert (row["request_blocks_mean"], row["request_blocks_median"], row["request_blocks_max"]) == (5 / 3, 2, 2)
     assert (row["requests_per_s"], row["references_per_s"]) == (1.5, 2.5)
-    assert (row["sequential_share"], row["reused_share"]) == (3 / 5, 2 / 5)  # 1 after 0, 2 after 1, 1 after 0
+    assert (row["sequential_share"], row["reused_share"]) == (3 / 5, 2 / 5)  # 1 follows 0, 2 follows 1, and 1 follows 0
     assert (row["used_once_share"], row["reuse_distance_p50"]) == (1 / 3, 3)
     text = run(capsys, "trace", "info", str(path))[1]
     assert "of 6.67 KB on average, half up to 8 KB" in text and "half within 3 blocks (12 KB)" in text
@@ -349,7 +350,7 @@ def test_the_help_of_every_command_fits_a_screen(monkeypatch):
 
 
 def test_the_help_states_every_default():
-    """Switches that are off and options that default to nothing have no default to state."""
+    """Every option must state its default, except switches that are off and options without a default."""
     options = [
         (*path, option.option_strings[0], option.help)
         for path, command in commands(parser())

@@ -26,8 +26,8 @@ PACKAGES = {"policy": "second_chance", "predictor": "my_files", "format": "my_fi
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory):
-    """Make a package of each kind, and install all of them; return the folder of the packages, and that in which they
-    are installed."""
+    """Make a package of each kind and install all of them; return the folder of the packages and the folder in which
+    they are installed."""
     folder = tmp_path_factory.mktemp("new")
     for kind, name in PACKAGES.items():
         assert main(["new", kind, name, str(folder / kind)]) == 0
@@ -93,11 +93,12 @@ def test_the_next_command_quotes_the_folder(tmp_path, capsys):
     assert main(["new", "policy", "my_own", str(tmp_path / "my policy")]) == 0
     told = capsys.readouterr().out
     assert f"Next: cd '{tmp_path}/my policy' && pip" in told
-    assert told.endswith(" && python -m pytest\n")  # pytest alone may be another environment's, which lacks the package
+    # A bare `pytest` may belong to another environment, which lacks the package.
+    assert told.endswith(" && python -m pytest\n")
 
 
 def test_a_plugin_may_use_the_whole_package_and_one_that_fails_is_a_warning(tmp_path):
-    """A fault in another package must not affect anything that is built in, nor other plugins."""
+    """A faulty plugin must affect neither the built-in parts nor other plugins."""
     for name, module in (("bad", "nowhere_at_all"), ("mine", "my_format")):
         info = tmp_path / f"{name}-1.dist-info"
         info.mkdir()

@@ -30,7 +30,7 @@ def trace(tmp_path):
 
 @pytest.fixture
 def full_disk():
-    """Make a file of more than 3000 bytes fail, as on a full disk."""
+    """Make writes beyond 3000 bytes of a file fail, as on a full disk."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (3000, before[1]))
     yield
@@ -148,7 +148,7 @@ def test_names_that_are_not_utf8_and_plain_locales(tmp_path, environment, suffix
     )
     told, error = run_several(*commands, environment=environment)
     assert told[-1] == b"[0, 0, 0, 0, 0, 0, 2]\n" and os.path.exists(picture)
-    assert error.startswith(b"misspenalty: ") and error.count(b"\n") == 1  # it names the last path
+    assert error.startswith(b"misspenalty: ") and error.count(b"\n") == 1  # the message names the last path
 
 
 def run_several(*commands, environment=None, flags=()):
@@ -341,7 +341,7 @@ def test_an_output_never_replaces_an_input(tmp_path, capsys, arguments, link):
 
 @pytest.mark.parametrize("name, options", [("x", ["--format", "u64le"]), ("x.xz", []), ("x.csv", []), ("x.lcs", [])])
 def test_a_sparse_file_is_refused_at_once(tmp_path, capsys, name, options):
-    """The file is a terabyte of zeros that takes no space on the disk."""
+    """The file is a terabyte of zeros but takes no space on the disk."""
     with open(tmp_path / name, "wb") as file:
         file.truncate(1 << 40)
     assert main(["trace", "info", str(tmp_path / name), *options]) == 2

@@ -44,7 +44,7 @@ class Run:
             time.sleep(0.001)
 
     def is_importing(self):
-        """Tell whether the process has loaded NumPy."""
+        """Return whether the process has loaded NumPy."""
         return "numpy" in Path(f"/proc/{self.process.pid}/maps").read_text()
 
     def stop(self, number):
@@ -136,7 +136,7 @@ sys.exit(module.main())
     ],
 )
 def test_two_signals_at_a_critical_moment_leave_nothing_behind(where, number, second, tmp_path):
-    """Two signals at a critical moment, such as just after a temporary folder is made, leave nothing behind."""
+    """Two signals at a critical moment, such as just after a temporary folder is made, must leave nothing behind."""
     (tmp_path / "trace.spc").write_text("".join(f"0,{8 * n},4096,R,{n}.0\n" for n in range(9)))
     (tmp_path / "temporary").mkdir()
     (tmp_path / "output").mkdir()
@@ -145,7 +145,8 @@ def test_two_signals_at_a_critical_moment_leave_nothing_behind(where, number, se
     done = subprocess.run(
         [sys.executable, "-c", CONVERT, *arguments], capture_output=True, text=True, env=environment, timeout=120
     )
-    assert done.stderr == {128 + each: LINES[each] for each in (number, second)}[done.returncode]  # either may be first
+    # Either signal may be handled first.
+    assert done.stderr == {128 + each: LINES[each] for each in (number, second)}[done.returncode]
     assert not [*(tmp_path / "temporary").iterdir(), *(tmp_path / "output").glob(".*")]
     for made in (tmp_path / "output").iterdir():
         assert len(open_trace(made)) == 9

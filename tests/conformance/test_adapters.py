@@ -83,7 +83,7 @@ def test_a_size_that_a_library_lacks_is_left_out(adapter):
 
 
 def test_libcachesim_conforms_through_the_adapter(adapter):
-    pytest.importorskip("libcachesim")  # locked for every platform that it has a wheel for
+    pytest.importorskip("libcachesim")  # locked for every platform with a wheel
     lru = adapter.libcachesim("LRU", 1)
 
     def run(capacity, trace, parameters, details):
@@ -170,7 +170,8 @@ def test_a_cache_that_no_language_has_is_named(monkeypatch, capsys, tmp_path):
 
 @pytest.mark.parametrize("script", ["run.py", "reproduce.py"])
 def test_an_adapter_that_cannot_be_built_ends_with_one_line(script, tmp_path):
-    """A tool that fails, as without a network, is named with the place and the remedy after its own message."""
+    """If a tool fails, for example without a network, a message after the tool's own must name the place and the
+    remedy."""
     (tmp_path / "go").write_text("#!/bin/sh\necho no route to the registry >&2\nexit 1\n")
     (tmp_path / "go").chmod(0o755)
     environment = os.environ | {"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"}

@@ -77,7 +77,7 @@ def test_too_few_outcomes_are_a_difference():
 
 
 def test_one_reading_has_to_hold_for_all_vectors():
-    """A CLOCK that sets the bit at load in only half of the vectors follows no reading."""
+    """A CLOCK that sets the bit at load in only half of the vectors must not conform to any reading."""
     suite = conformance.load_suite("clock")
     answers = []
     for number, vector in enumerate(v for v in suite.vectors if len({o.hits for o in v.outcomes}) > 1):
@@ -211,7 +211,8 @@ def test_the_only_class_of_a_file_need_not_be_named(tmp_path, capsys):
 
 
 def test_text_of_a_check_imports_nothing_slow_that_it_does_not_use():
-    """Each of the three packages takes longer to import than the check takes to run."""
+    """The check must import none of three packages, each of which takes longer to import than the check takes to
+    run."""
     program = "import sys; from misspenalty.cli.main import main; status = main(['conformance', 'check', 'arc'])\n"
     program += "print(status, {'pandas', 'pydantic', 'tqdm'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -20,7 +20,7 @@ ROWS = json.loads((ROOT / "results" / "conformance" / "libraries.json").read_tex
 
 
 class TrimmedARC(ARC):
-    """ARC as hashicorp's golang-lru changes it."""
+    """ARC with the changes of hashicorp's golang-lru."""
 
     def access(self, block):
         """Reference `block`: always remember a victim of T1, and trim B1 to the capacity less p, B2 to p."""
@@ -91,7 +91,7 @@ def test_hashicorps_arc_differs_where_the_model_does():
 
 @pytest.fixture
 def play(monkeypatch):
-    pytest.importorskip("libcachesim")  # locked for every platform that it has a wheel for
+    pytest.importorskip("libcachesim")  # locked for every platform with a wheel
     monkeypatch.syspath_prepend(ROOT / "conformance" / "python")
     import adapter
 
@@ -186,7 +186,7 @@ def test_a_reproduction_without_a_first_line_is_named(reproduce, tmp_path):
 
 
 def test_libcachesims_reproductions_print_what_they_say(reproduce):
-    pytest.importorskip("libcachesim")  # locked for every platform that it has a wheel for
+    pytest.importorskip("libcachesim")  # locked for every platform with a wheel
     programs = [path for path in reproduce.reproductions("python") if path.stem.startswith("libcachesim")]
     runs = [subprocess.run([sys.executable, path], capture_output=True, text=True, check=True) for path in programs]
     assert len(runs) == 5

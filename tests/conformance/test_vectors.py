@@ -1,4 +1,5 @@
-"""Test that definitions make the vectors, that kernels pass them, and that each vector detects the fault it names."""
+"""Test that the definitions generate the vectors, that the kernels pass them, and that each vector detects the fault it
+names."""
 
 import json
 from dataclasses import asdict, replace
@@ -87,7 +88,8 @@ def test_kernels_and_definitions_conform(policy):
 
 @pytest.mark.parametrize("policy", POLICIES)
 def test_readings_conform(policy):
-    """Every reading that determines its victims passes its policy's short vectors, and the check names that reading."""
+    """Every reading that determines its victims must pass its policy's short vectors, and the check must name that
+    reading."""
     short = replace(SUITES[policy], long=[])
     readings = [reading for reading in readings_of(policy) if reading.victims is None]
     assert readings

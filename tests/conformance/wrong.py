@@ -170,7 +170,7 @@ class ClockProHotForever(ClockPro):
 
 
 class FbrCountsAll(FBR):
-    """A hit in the new section is counted, too."""
+    """A hit in the new section also increases the count."""
 
     def __init__(self, capacity, **parameters):
         super().__init__(capacity, **parameters)
@@ -221,7 +221,7 @@ class LfuRemembers(LFU):
 
 
 class LfuEvictsNew(LFU):
-    """The block that has just been loaded takes part in the choice of the victim."""
+    """The block that has just been loaded can itself be the victim."""
 
     def access(self, block):
         if block in self.count:
@@ -549,7 +549,7 @@ class SieveKeepsMarks(SIEVE):
 
 
 class SlruDrops(SLRU):
-    """A block that the protected segment gives up leaves the cache."""
+    """A block that the protected segment evicts leaves the cache."""
 
     def _enter(self, k, block):
         self.segments[k][block] = None
@@ -600,7 +600,7 @@ class TwoQAmFifo(TwoQ):
 
 
 class TwoQAtKin(TwoQ):
-    """A1in gives up a block as soon as it holds Kin blocks, instead of more than Kin."""
+    """A1in loses a block as soon as it holds Kin blocks, instead of more than Kin."""
 
     def __init__(self, capacity, **parameters):
         super().__init__(capacity, **parameters)
@@ -608,7 +608,7 @@ class TwoQAtKin(TwoQ):
 
 
 class TwoQRemembersAll(TwoQ):
-    """A block that Am gives up is remembered, too."""
+    """A block that Am evicts is also remembered."""
 
     def _reclaim(self):
         if len(self.a1in) > self.kin or not self.am:
@@ -670,7 +670,7 @@ class MerlinNeverSwaps(Merlin):
 
 
 class MerlinAlwaysSwaps(Merlin):
-    """The oldest block of the filter takes the place of the oldest of staging whatever the sketch says."""
+    """The oldest block of the filter replaces the oldest block of staging, whatever the sketch says."""
 
     def __init__(self, capacity, **parameters):
         super().__init__(capacity, **parameters)
@@ -811,7 +811,7 @@ def one_more(policy):
 
 
 class Unseen:
-    """A policy that does not see some of its hits."""
+    """A policy that is not told about some of its hits."""
 
     def __init__(self, policy, repeats, capacity, *rest, **parameters):
         self.policy = find_policy(policy).reference(capacity, *rest, **parameters)

@@ -51,10 +51,10 @@ def test_each_request_that_differs_has_one_cause():
             ("R", 0, 8, "miss", 1.0, 1.0),  # agrees
             ("W", 100, 8, "miss", 1.0, 1.0),
             ("W", 108, 8, "append", 1.0, 1.0),
-            ("W", 900, 8, "miss", 1.0, 2.0),  # next after an appended write
+            ("W", 900, 8, "miss", 1.0, 2.0),  # follows an appended write
             ("R", 500, 8, "miss", 1.0, 2.0),  # follows a request that differs
             ("R", 700, 8, "miss", 1.0, 1.0),
-            ("R", 600, 8, "miss", 1.0, 1.004),  # rounding
+            ("R", 600, 8, "miss", 1.0, 1.004),  # differs by rounding
             ("R", 608, 8, "whole", 1.0, 1.0),
             ("R", 640, 8, "miss", 1.0, 2.0),
         ],

@@ -8,7 +8,8 @@ from misspenalty.cli.main import main
 from misspenalty.disks.fit import fit, media_curve
 from misspenalty.disks.requests import Requests, read_requests, replay
 
-DEMERITS = {"hp_c3323a": 0.5, "dec_rz26": 0.5}  # ms; DiskSim's own descriptions of them reach 0.306 and 0.340
+# Limits in ms; DiskSim's own descriptions of these drives reach 0.306 and 0.340.
+DEMERITS = {"hp_c3323a": 0.5, "dec_rz26": 0.5}
 
 
 def timed(name, n=6000, seed=1):
@@ -36,7 +37,7 @@ def test_what_is_known_of_the_drive_is_found(fitted):
 
 
 def test_what_the_times_do_not_show_is_assumed(fitted):
-    """The fit assumes that two of four segments may be dirty, and that a write settles as fast as a read."""
+    """The fit must assume that two of four segments may be dirty, and that a write settles as fast as a read."""
     data = fitted.kind.data
     assert (data["cache"]["segments"], data["cache"]["write_segments"]) == (4, 2)
     assert data["mechanics"]["write_settle_ms"] == 0
@@ -50,7 +51,8 @@ def test_the_fit_predicts_the_held_out_half(fitted):
 
 @pytest.mark.parametrize("name", ["cheetah9lp", "ibm18es"])
 def test_reads_after_buffered_writes_do_not_hide_the_speed(name):
-    """These drives complete writes in their memory, and a read soon after one waits until it is on the medium."""
+    """The speed must be found although these drives complete writes in their memory, and a read soon after a write
+    waits until the write is on the medium."""
     kind = disks.load(name)
     assert kind.data["cache"]["write_behind"]
     assert media_curve(timed(name), kind.blocks).rpm == pytest.approx(kind.data["mechanics"]["rpm"], rel=0.06)
@@ -80,13 +82,15 @@ def test_a_speed_at_which_drives_are_sold_is_recognised(rpm):
 
 
 def test_a_speed_at_which_none_is_sold_is_estimated():
-    """The fit does not depend on the scale of the times, so it also finds a speed four times that of any real drive."""
+    """The fit must not depend on the scale of the times, so it must also find a speed four times that of any real
+    drive."""
     assert media_curve(*spun(60_000)).rpm == pytest.approx(60_000, rel=0.05)
 
 
 @pytest.mark.parametrize("rpm", [10, 600_000])
 def test_times_that_do_not_vary_by_a_revolution_are_refused(rpm):
-    """Solid-state drives answer within a tenth of a millisecond or so, or always in the same time."""
+    """Times like those of solid-state drives, which are about a tenth of a millisecond or always the same, must be
+    refused."""
     asked, blocks = spun(rpm)
     with pytest.raises(ParameterError, match=r"expected the time of a revolution, 0\.6 to 1000 ms"):
         media_curve(asked, blocks)

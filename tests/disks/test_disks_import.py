@@ -138,7 +138,7 @@ SEQUENTIAL = {"cache.ahead_when": ("always", "sequential"), "cache.read_ahead": 
     [
         ("MADE", 4, (1, 1), {}),
         ("QUANTUM_QM39100TD-SW", 4, (1, 1), SEQUENTIAL),
-        ("QUANTUM_QM39100TD-SW", 1, (1, 1), {}),  # it does not read ahead to the next track
+        ("QUANTUM_QM39100TD-SW", 1, (1, 1), {}),  # the drive does not read ahead to the next track
         ("HP_C3323A", 4, (1, 1), {"bus.write_water": (0, 0.75)}),
         ("HP_C3323A_validate", 4, (1, 1), {"bus.write_water": (0, 0.75)}),
         ("DEC_RZ26", 4, (1, 1), {"mechanics.write_settle_ms": (-0.5, 0)}),

@@ -124,7 +124,7 @@ def reference_of(kind):
 
 
 def played(kind, asked):
-    """Turn drawn numbers into requests that fit the drive; many of them continue the one before."""
+    """Turn drawn numbers into requests that fit the drive; many of them continue the previous request."""
     lbns, last = [], 0
     for where, count, _, _ in asked:
         count = min(count, kind.blocks)
@@ -172,7 +172,8 @@ def test_records_are_equal(kind, asked):
 
 @pytest.mark.parametrize("drive", [load("hp_c3323a"), load("hp_c3323a").as_disksim()], ids=["ours", "theirs"])
 def test_reads_do_not_depend_on_how_long_writes_settle(drive):
-    """Read-ahead into the next track does not depend on write settling either; its blocks are hits."""
+    """Read-ahead into the next track must not depend on write settling either, and the blocks read ahead must be
+    hits."""
     asked = [(0, 8, False, 4_000_000)] * 300
     records = [
         drive.replace({"mechanics.write_settle_ms": settle}).one_by_one(*played(drive, asked)) for settle in (0, 1.5)

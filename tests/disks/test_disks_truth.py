@@ -12,11 +12,13 @@ from misspenalty.disks.drive.slices import cut
 from misspenalty.disks.requests import demerit, read_requests, replay
 from misspenalty.errors import ParameterError
 
-# DiskSim 4.0's demerit in ms, published with the traces, and the limit for ours: equal, except for one drive.
+# DiskSim 4.0's demerit in ms, published with the traces, and the limit for our demerit, which is the same except for
+# one drive.
 DEMERITS = {
-    # Not reached: one of 9,999 simulated requests misses its first sector by 0.18 ms and loses a revolution; the real
-    # drive loses none. Its reads after writes are 0.18 ms faster than simulated, its writes after reads 0.19 ms slower;
-    # no overhead of the description delays the end of a write, compared with that of a read, by as much.
+    # This drive does not reach DiskSim's demerit: one of 9,999 simulated requests misses its first sector by 0.18 ms
+    # and loses a revolution; the real drive loses none. Its reads after writes are 0.18 ms faster than simulated, and
+    # its writes after reads are 0.19 ms slower; no overhead of the description delays the end of a write by as much,
+    # compared with that of a read.
     "hp_c2247a": (0.090, 0.0925),
     "hp_c3323a": (0.306, 0.306),
     "dec_rz26": (0.340, 0.340),
@@ -39,7 +41,7 @@ def test_service_times_are_those_of_the_real_drive(shared_traces, name):
 
 @pytest.mark.parametrize("name", DEMERITS)
 def test_a_description_read_as_disksim_does_gives_disksims_demerit(shared_traces, name):
-    """Without our decisions, a drive has about DiskSim's demerit, which DiskSim computes from bins (rms.c)."""
+    """Without our decisions, a drive must have nearly DiskSim's demerit, which DiskSim computes from bins (rms.c)."""
     for kind, away in ((disks.load(name.lower()).as_disksim(), 0.06), (on_our_buffer(name.lower()), 0.04)):
         demerit = replay(kind, measured(shared_traces, name)).row()["demerit_ms"]
         assert demerit == pytest.approx(DEMERITS[name][0], rel=away)
@@ -201,7 +203,7 @@ def test_shortest_positioning_takes_the_least_estimate(name):
     records = as_they_arrive(kind.drive("sptf", 8), np.zeros(120, np.int64), lbn, count, write)
     drive, now, waiting, coming = kind.drive(), 0, [], 0
     for order in range(120):
-        while coming < 120 and len(waiting) < (8 if order else 1):  # the drive was idle when the first one came
+        while coming < 120 and len(waiting) < (8 if order else 1):  # the drive was idle when the first request arrived
             waiting.append(coming)
             coming += 1
         best = min(waiting, key=lambda i: (drive.position(now, int(lbn[i]), int(count[i]), bool(write[i])), i))
@@ -213,7 +215,7 @@ def test_shortest_positioning_takes_the_least_estimate(name):
 @pytest.mark.parametrize("disksim", [False, True])
 @pytest.mark.parametrize("scheduler", disks.SCHEDULERS)
 def test_a_drive_whose_platters_have_turned_is_that_drive_later(scheduler, disksim):
-    """Platters turned by a share of a revolution must act as if all requests arrived later by that share of its time.
+    """Turning the platters by a share of a revolution must have the same effect as delaying all requests by that share.
 
     With one head and a slow bus, the arm reads ahead over several cylinders while a request crosses the bus.
     """

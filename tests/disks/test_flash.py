@@ -148,12 +148,14 @@ def test_a_full_drive_with_the_least_spare_keeps_working(buffer):
 
 
 def test_collection_that_a_write_waits_for_begins_with_the_write():
-    """Of two dies without room, one holds only valid pages, the other only garbage: a page waits for an erasure."""
+    """Of two dies without room, one holds only valid pages and the other only garbage, so a page must wait for an
+    erasure."""
     changes = {"geometry.channels": 1, "geometry.blocks": 8, "geometry.sectors": 8 * 480, "cache.write_units": 0}
     kind, pages = small().replace(changes), 7 * 16  # one block stays free for collection
     drive = kind.drive()
     for page in range(pages):
-        drive.service(drive.now, 8 * 4 * pages, 8)  # a read on the first die, so that the second one is free first
+        # Read on the first die, so that the second one is free first.
+        drive.service(drive.now, 8 * 4 * pages, 8)
         drive.service(drive.now, 32 * page, 32, 2)
     assert set(drive.counted()) == set(range(8, 15)) and drive.erases == 0
     for page in range(pages):
@@ -184,7 +186,7 @@ def test_a_slice_keeps_the_spare_share():
 
 @pytest.mark.parametrize(("kind", "least"), [(SATA, 15), (disks.load("dc_p3700"), 15), (small(spare=3), 8)])
 def test_the_smallest_slice_leaves_collection_room(kind, least):
-    """With few blocks there is no room for data, because each die keeps 4 blocks free."""
+    """A smaller slice must be refused, because each die keeps 4 blocks free and so has no room for data."""
     most = kind.data["geometry"]["blocks"]
     assert kind.slice(least).data["geometry"]["blocks"] == least
     with pytest.raises(

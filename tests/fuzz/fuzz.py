@@ -160,7 +160,7 @@ def work(name, executions, seed, first=0):
 
 
 def _child(work, folder, sender, *arguments):
-    """Call `work` in a folder and send its counts; write what it says into the file ``said``."""
+    """Call `work` in a folder and send its counts; redirect its output and errors to the file ``said``."""
     os.environ["TMPDIR"] = tempfile.tempdir = folder
     os.chdir(folder)
     for stream in (1, 2):
@@ -174,7 +174,7 @@ def _child(work, folder, sender, *arguments):
 
 
 def _forked():
-    """Return the context of processes that are forked from one that has imported the targets; start that one."""
+    """Start a process that has imported the targets, and return the context that forks processes from it."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["fuzz", "targets"])
     with STARTING, unittest.mock.patch.dict(os.environ, PYTHONPATH=os.pathsep.join(sys.path)):

@@ -48,7 +48,7 @@ def checkout():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_bytes(TABLE)
     (root / "CITATION.cff").write_text(CITATION)
-    crate.describe_code = functools.cache(crate.describe_code)  # it reads all sources
+    crate.describe_code = functools.cache(crate.describe_code)  # cached, because it reads all sources
     crate.write_archive(root / "made.zip", root)
     return folder
 

@@ -280,7 +280,7 @@ def test_the_shipped_register_fits_the_reference_traces(shared_traces):
 
 @pytest.mark.parametrize("filtered", [True, False] if sys.version_info < (3, 12) else [True])
 def test_an_archive_writes_nothing_outside_its_folder(tmp_path, monkeypatch, filtered):
-    if not filtered:  # as Python before 3.11.4
+    if not filtered:  # as in Python before 3.11.4
         monkeypatch.delattr(tarfile, "data_filter", raising=False)
     archive, folder = tmp_path / "packed.tar.gz", tmp_path / "folder"
     folder.mkdir()

@@ -203,7 +203,8 @@ def test_the_memory_of_waiting_requests_is_given_back():
     for _ in range(12):
         misspenalty.penalty(trace, "fifo", 1, "dc_p3700", threads=1)
         sizes.append(mapped())
-    assert sizes[-1] - sizes[2] < 20 << 20  # leaking requests in flight costs 17 MB per run; completions, 4 MB
+    # Leaking the requests in flight would cost 17 MB per run, and leaking the completions 4 MB.
+    assert sizes[-1] - sizes[2] < 20 << 20
 
 
 def test_a_written_block_needs_no_fetch():
@@ -328,7 +329,8 @@ def test_impossible_arguments(options, message):
     ],
 )
 def test_a_run_past_the_latest_time_is_refused(n, device, load):
-    """Each reference is a miss; the first two cases used to crash the interpreter, and the third lost 9,732 misses."""
+    """Each reference must be a miss; the first two cases used to crash the interpreter, and the third lost 9,732
+    misses."""
     with pytest.raises(ParameterError, match=rf"simulated time passes {LATEST} ns after .* shorten the think"):
         misspenalty.penalty(np.arange(n), "lru", 1, device, **load)
 

@@ -25,7 +25,7 @@ OPTIONS = {"window": "window_size"}  # the program's names
 def outcome(definition, capacity, ids, parameters):
     """Check that kernel and definition have the same hits; return the kernel, the hits and the definition's cache."""
     first_use = {block: number for number, block in enumerate(dict.fromkeys(ids))}
-    ids = [first_use[block] for block in ids]  # as a compiled trace has them
+    ids = [first_use[block] for block in ids]  # numbered by first use, as in a compiled trace
     kernel = definition.cache(capacity, np.arange(max(ids) + 1, dtype=np.uint64), parameters)
     hit = np.full(len(ids), 7, np.uint8)
     kernel.replay(np.array(ids, np.uint32), hit)
@@ -51,13 +51,13 @@ def test_kernel_equals_definition(ids, capacity, name):
 
 @pytest.mark.parametrize("name", DEFINITIONS)
 def test_kernel_equals_definition_over_many_times_the_cache(name):
-    """There are so many distinct blocks that LIRS' stack reaches its limit of twice the cache."""
+    """The trace has enough distinct blocks for LIRS' stack to reach its limit of twice the cache."""
     ids = np.random.default_rng(1).integers(0, 300, 6000)
     outcome(DEFINITIONS[name], 20, ids.tolist(), {})
 
 
 def test_an_evicted_block_may_be_the_lowest_of_the_stack():
-    """In a cache of two blocks, LIRS' stack may be without LIR blocks; its lowest block then moves to the queue."""
+    """In a cache of two blocks, LIRS' stack may contain no LIR blocks; its lowest block then moves to the queue."""
     outcome(DEFINITIONS["LIRS"], 2, [0, 1, 1, 0, 1, 2, 3, 0, 4, 5, 3, 1, 2], {})
     outcome(DEFINITIONS["LIRS"], 2, (np.random.default_rng(0).random(4000) ** 2 * 9).astype(int).tolist(), {})
 
@@ -65,7 +65,7 @@ def test_an_evicted_block_may_be_the_lowest_of_the_stack():
 @pytest.mark.parametrize("capacity", [5, 20, 150])
 @pytest.mark.parametrize("name", DEFINITIONS)
 def test_kernel_equals_definition_where_few_blocks_are_popular(name, capacity):
-    """In LIRS, blocks of the queue that have left the stack are then referenced again."""
+    """In LIRS, these traces reference blocks again that are in the queue but have left the stack."""
     ids = np.random.default_rng(capacity).zipf(1.2, 4000) % (3 * capacity)
     outcome(DEFINITIONS[name], capacity, ids.tolist(), {})
 
@@ -102,7 +102,7 @@ def test_libcachesims_definitions_are_not_among_the_policies():
 
 
 def differing(trace, path, sizes):
-    """Return the miss counts that are not equal, ours and the program's."""
+    """Return our miss counts and the program's where they differ."""
     found = {}
     for name, definition in DEFINITIONS.items():
         for parameters in WINDOWS.get(name, ({},)):

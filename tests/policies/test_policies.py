@@ -25,7 +25,7 @@ CAPACITIES = (1, 2, 3, 7, 40)
 
 
 def values_of(parameter):
-    """Return values worth trying: the lowest, the highest (within a limit), one between them, and the default."""
+    """Return values to test: the lowest, the highest (within a limit), one between them, and the default."""
     low, high = parameter.minimum, min(parameter.maximum, parameter.minimum + 40)
     if parameter.kind is float:
         high = min(high, low + 3)
@@ -34,7 +34,7 @@ def values_of(parameter):
 
 
 def settings_of(name):
-    """Return parameter sets of a policy that differ: the defaults, each parameter varied alone, and some random
+    """Return different parameter sets of a policy: the defaults, each parameter varied alone, and some random
     combinations."""
     definition = find_policy(name)
     alone = [{p.name: value} for p in definition.parameters for value in values_of(p)]
@@ -65,7 +65,7 @@ def dense(addresses):
 
 
 def kernel_outcome(name, capacity, addresses, parameters, cuts=()):
-    """Replay in slices; return the kernel's outcome of each reference, and the kernel."""
+    """Replay in slices; return the kernel's outcomes of the references, and the kernel."""
     definition = find_policy(name)
     kernel = definition.cache(capacity, np.unique(addresses), parameters)
     ids, _ = dense(addresses)
@@ -209,7 +209,8 @@ def test_nothing_beats_opt(name):
 
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=14), st.integers(1, 5))
 def test_opt_with_bypass_has_the_most_hits_of_all_decisions(addresses, capacity):
-    """The test tries every choice: not to load a missed block, or to load it in place of any other."""
+    """The kernel must have as many hits as the best of all choices: not to load a missed block, or to load it in place
+    of any other."""
 
     @functools.cache
     def most(number, held):

@@ -11,8 +11,9 @@ from tests.policies.test_policies_traced import outcome
 
 
 def test_clock_counts_with_more_bits():
-    # A used three times more. One bit: at C the hand clears A and evicts B, at D it clears nothing more: A goes.
-    # Two bits: A holds 3, the hand lowers it to 2 at C, 1 at D (which evicts C), 0 at E (evicts D); A is there.
+    # A is used three more times. With one bit, the hand clears A's bit at C and evicts B; at D no bit is set, so A is
+    # evicted. With two bits, A's counter is 3; the hand lowers it to 2 at C, to 1 at D (which evicts C) and to 0 at E
+    # (which evicts D), so A hits at the end.
     assert outcome("clock", 2, "ABAAACDEA") == "mmhhhmmmm"
     assert outcome("clock", 2, "ABAAACDEA", bits=2) == "mmhhhmmmh"
 
@@ -21,13 +22,14 @@ def test_clock_counts_with_more_bits():
 
 
 def test_random_evicts_by_the_draws_of_splitmix64():
-    # seed 0: SplitMix64's first draws are e220a839…, 6e789e6a…, 06c45d18…; of two places their upper halves choose
-    # 1, 0, 0. A B fill places 0, 1; C takes B's place; B takes A's; C hits; A takes B's place; C hits
+    # With seed 0, SplitMix64's first draws are e220a839…, 6e789e6a… and 06c45d18…; for two places, their upper halves
+    # choose 1, 0 and 0. A and B fill places 0 and 1. C takes B's place, and B takes A's. C hits. A takes B's place. C
+    # hits.
     assert outcome("random", 2, "ABCBCAC", seed=0) == "mmmmhmh"
 
 
 def test_random_draws_the_published_numbers():
-    # test vector of SplitMix64 for seed 1234567
+    # These numbers are a test vector of SplitMix64 for seed 1234567.
     draws = Draws(1234567)
     assert [draws.next() for _ in range(3)] == [6457827717110365317, 3203168211198807973, 9817491932198370423]
 
@@ -47,16 +49,16 @@ def test_random_depends_on_the_seed():
 
 
 def test_a_hit_moves_a_block_of_slru_up_by_one_segment():
-    # four segments, the upper three of one block each. A hit twice is in the third, B hit once in the second; C D fill
-    # the lowest, E evicts C, F evicts D; A, B are there. With one upper segment B would have sent A down and E evicted
-    # it.
+    # There are four segments, and the upper three hold one block each. A, hit twice, is in the third, and B, hit once,
+    # is in the second. C and D fill the lowest, E evicts C, and F evicts D, so A and B hit. With one upper segment, B
+    # would send A down, and E would evict A.
     assert outcome("slru", 4, "AAABBCDEFAB", segments=4, protected=0.75) == "mhhmhmmmmhh"
     assert outcome("slru", 4, "AAABBCDEFAB", protected=0.25) == "mhhmhmmmmmh"
 
 
 def test_slru_filled_upwards_protects_the_first_blocks():
-    # protected holds 2: A B fill probation, C D go to protected. E, F, G evict A, B, E. Without the rule all four
-    # start in probation and G evicts C.
+    # The protected segment holds 2 blocks. A and B fill probation, and C and D go to the protected segment. E, F and G
+    # evict A, B and E. Without this rule, all four start in probation, and G evicts C.
     assert outcome("slru", 4, "ABCDEFGCD", protected=0.5, fill_up=1) == "mmmmmmmhh"
     assert outcome("slru", 4, "ABCDEFGCD", protected=0.5) == "mmmmmmmmm"
 
@@ -67,20 +69,21 @@ HALF = {"small": 0.5, "ghost": 0.9}  # with 4 blocks: S 2, M 2, G 3 names
 
 
 def test_s3fifo_moves_blocks_hit_twice_to_main():
-    # S A(2) B, M C D. E: A moves to M, B is evicted. F: M holds 3, so C goes. G, H evict E, F from S. A is in M.
-    # With threshold 3, E evicts A; its name is pushed out of G when H evicts F.
+    # S holds A(2) B, and M holds C D. At E, A moves to M, and B is evicted. At F, M holds 3, so C is evicted. G and H
+    # evict E and F from S. A is in M. With threshold 3, E evicts A, whose name is pushed out of G when H evicts F.
     assert outcome("s3fifo", 4, "AAABCDEFGHA", **HALF) == "mhhmmmmmmmh"
     assert outcome("s3fifo", 4, "AAABCDEFGHA", threshold=3, **HALF) == "mhhmmmmmmmm"
 
 
 def test_s3fifo_one_hit_in_small_is_not_enough():
-    # S A(1) B, M C D: E evicts A
+    # S holds A(1) B, and M holds C D, so E evicts A.
     assert outcome("s3fifo", 4, "AABCDEA", **HALF) == "mhmmmmm"
     assert outcome("s3fifo", 4, "AABCDEA", threshold=1, **HALF) == "mhmmmmh"
 
 
 def test_s3fifo_as_in_the_paper_fills_small():
-    # all four in S: E, F, G, H evict A, B, C, D. Filled as the authors' code does, C and D start in M and stay.
+    # All four blocks are in S, so E, F, G and H evict A, B, C and D. If the cache is filled as in the authors' code, C
+    # and D start in M and stay.
     assert outcome("s3fifo", 4, "ABCDEFGHCD", fill_main=0, **HALF) == "mmmmmmmmmm"
     assert outcome("s3fifo", 4, "ABCDEFGHCD", **HALF) == "mmmmmmmmhh"
 
@@ -89,9 +92,9 @@ def test_s3fifo_as_in_the_paper_fills_small():
 
 
 def test_clock2qplus_ignores_hits_in_the_window():
-    # S (2 blocks) A B, M C D. With a window of 1 a hit on the newest block of S does not count: A is hit while B is
-    # behind it and moves to M at E, which evicts B. If A is hit while it is the newest, it leaves at E; if B is hit
-    # while it is the newest, it leaves at F. With a window of 0 each hit counts.
+    # S (2 blocks) holds A B, and M holds C D. With a window of 1, a hit on the newest block of S does not count. If A
+    # is hit while B is behind it, A moves to M at E, which evicts B. If A is hit while it is the newest block, E evicts
+    # it; if B is hit while it is the newest block, F evicts it. With a window of 0, each hit counts.
     assert outcome("clock2qplus", 4, "ABACDEAB", **HALF) == "mmhmmmhm"
     assert outcome("clock2qplus", 4, "AABCDEA", **HALF) == "mhmmmmm"
     assert outcome("clock2qplus", 4, "ABBCDEFB", **HALF) == "mmhmmmmm"
@@ -99,8 +102,9 @@ def test_clock2qplus_ignores_hits_in_the_window():
 
 
 def test_clock2qplus_main_is_a_clock_with_one_bit():
-    # S A B, M C(1) D. E evicts A; A, a ghost, evicts B and enters M. F: M holds 3; C, hit three times, loses its bit
-    # and is reinserted, D goes. B (ghost) evicts E; G: M holds 3, A goes; H evicts F; F (ghost) evicts G; I evicts C.
+    # S holds A B, and M holds C(1) D. E evicts A. A, a ghost, evicts B and enters M. At F, M holds 3: C, hit three
+    # times, loses its bit and is reinserted, and D is evicted. B (a ghost) evicts E. At G, M holds 3, so A is evicted.
+    # H evicts F, F (a ghost) evicts G, and I evicts C.
     assert outcome("clock2qplus", 4, "ABCDCCCEAFBGHFIC", **HALF) == "mmmmhhhmmmmmmmmm"
     assert outcome("s3fifo", 4, "ABCDCCCEAFBGHFIC", threshold=1, **HALF) == "mmmmhhhmmmmmmmmh"
 
@@ -109,37 +113,40 @@ def test_clock2qplus_main_is_a_clock_with_one_bit():
 
 
 def test_s4fifo_rounds_the_probation_down():
-    # half of S's share of 3 is rounded down to 1: the hit on A counts, since B entered after A. Until the first
-    # eviction, D, E and F enter M. G finds the cache full: A moves to M, and B is evicted. A hits, B doesn't.
+    # Half of S's share of 3 is rounded down to 1, so the hit on A counts, because B entered after A. Until the first
+    # eviction, D, E and F enter M. G finds the cache full: A moves to M, and B is evicted. A hits, and B misses.
     assert outcome("s4fifo", 6, "ABACDEFGAB", small=0.5, skip=0.5, threshold=1) == "mmhmmmmmhm"
 
 
 # W-TinyLFU ------------------------------------------------------------------------------------------------------
 
-QUARTER = {"window": 0.25, "protected": 0.5}  # with 4 blocks: window 1, main region 3, of which protected 1
+# Of 4 blocks, the window holds 1 and the main region 3, one of them protected.
+QUARTER = {"window": 0.25, "protected": 0.5}
 
 
 def test_wtinylfu_admits_by_frequency():
-    # A twice. B, C, D push A, B, C into probation. E: D (1) against A (2): D is out. F: E (1) against A: out. A hits,
-    # protected. D: F (1) against B (1): a tie, F is out. G: D (2) against B (1): B is out. D hits, B doesn't.
+    # A is used twice. B, C and D push A, B and C into probation. At E, D (1) competes with A (2), and D is evicted. At
+    # F, E (1) competes with A and is evicted. A hits and becomes protected. At D, F (1) ties with B (1), and F is
+    # evicted. At G, D (2) competes with B (1), and B is evicted. D hits, and B misses.
     assert outcome("wtinylfu", 4, "AABCDEFADGDB", **QUARTER) == "mhmmmmmhmmhm"
 
 
 def test_wtinylfu_protected_overflows_into_probation():
-    # probation A B C, window D. A hits, protected; B hits, protected, and A goes behind C. D and E are used twice each
-    # in the window: D (2) against C (1): C is out; E (2) against A (2): a tie, E is out. A hits, C doesn't.
+    # Probation is A B C, and the window holds D. A hits and becomes protected; B hits and becomes protected, and A
+    # moves behind C. D and E are used twice each in the window. D (2) competes with C (1), and C is evicted. E (2) ties
+    # with A (2), and E is evicted. A hits, and C misses.
     assert outcome("wtinylfu", 4, "ABCDABDEEFAC", **QUARTER) == "mmmmhhhmhmhm"
 
 
 def test_wtinylfu_sketch_saturates_and_ages():
-    sketch = Sketch(capacity=8, sample_size=10)  # halves after 80
+    sketch = Sketch(capacity=8, sample_size=10)  # counters are halved after 80 counted accesses
     for _ in range(20):
         sketch.increment(3)
     assert (sketch.frequency(3), sketch.size) == (15, 15)  # full counters don't count towards the sample
     for number in range(100, 165):
         sketch.increment(number)
-    # The 80th counted access halves all counters, so 15 becomes 7. A quarter of the number of odd counters is
-    # subtracted from the size before that is halved.
+    # The 80th counted access halves all counters, so 15 becomes 7. Before the size is halved, a quarter of the number
+    # of odd counters is subtracted from it.
     assert 7 <= sketch.frequency(3) <= 15
     assert sketch.size < 40
 

@@ -62,7 +62,7 @@ def test_car_is_close_to_arc(trace_named, name):
 
 # LIRS -----------------------------------------------------------------------------------------------------------
 #
-# Table 1 of Megiddo & Modha is met at four of five sizes within 0.01 points. At 5000 blocks it prints 47.14 between
+# We match Table 1 of Megiddo & Modha within 0.01 points at four of five sizes. At 5000 blocks it prints 47.14 between
 # 42.51 (2000) and 60.35 (10000), below LRU's 53.65; we and another simulator obtain 52.80, so this is a misprint.
 #
 # libCacheSim's LIRS differs (misspenalty.policies.libcachesim says how, and has its counts). It limits S to twice the

@@ -29,7 +29,7 @@ def sizes_of(trace):
 
 
 def differing(trace, path, sizes, same):
-    """Return the miss counts that are not equal, ours and theirs."""
+    """Return our miss counts and libCacheSim's where they differ."""
     found = {}
     for size in sizes:
         for policy, options, ours, parameters in same:

@@ -15,12 +15,12 @@ def held(cache, tracks):
 
 
 def test_ratio_and_adaptation_traced_by_hand():
-    # Ten pages, deltaL = 0.5 * 10 = 5, threshold 2, degree 2.
+    # The cache has ten pages; deltaL = 0.5 * 10 = 5, the threshold is 2, and the degree is 2.
     cache = track_cache("sarc", 10, 1000, prefetch=PREFETCH, delta=0.5)
     for track in (100, 200, 300, 400):  # RANDOM, stamps 1 to 4
         cache.access_pages(track)
     cache.access_pages(10)  # RANDOM, stamp 5
-    cache.access_pages(11)  # a sequential miss: 11, 12, 13 to SEQ, stamp 6
+    cache.access_pages(11)  # a sequential miss: 11, 12 and 13 enter SEQ, stamp 6
     assert (cache.seq_miss, cache.seq_pages, cache.random_pages) == (1, 3, 5)
     assert cache.running_ratio == 2 * 1 * 5 / 3
     # RANDOM's bottom is the whole list, which has no more than deltaL pages: the hit ends the interval.
@@ -33,8 +33,8 @@ def test_ratio_and_adaptation_traced_by_hand():
 
 
 def test_the_bottom_is_identified_by_stamps():
-    # 20 pages, deltaL = 0.2 * 20 = 4; ten random tracks with stamps 1 to 10. The bottom holds x if
-    # stamp(x) - 1 <= 4 / 10 * (10 - 1) = 3.6: the first four.
+    # The cache has 20 pages, so deltaL = 0.2 * 20 = 4; the ten random tracks have stamps 1 to 10. The bottom holds x if
+    # stamp(x) - 1 <= 4 / 10 * (10 - 1) = 3.6, that is, the first four.
     for place, expected in ((3, 1), (4, 0)):
         cache = track_cache("sarc", 20, 1000, prefetch=PREFETCH, delta=0.2)
         for track in range(0, 100, 10):
@@ -44,16 +44,17 @@ def test_the_bottom_is_identified_by_stamps():
 
 
 def test_the_victim_and_the_desired_size_traced_by_hand():
-    # Six pages, deltaL = 0.2 * 6 = 1.2. SEQ 11 12 13 and RANDOM 10 100 200 fill the cache.
+    # The cache has six pages, so deltaL = 0.2 * 6 = 1.2. SEQ (11, 12, 13) and RANDOM (10, 100, 200) fill it.
     cache = track_cache("sarc", 6, 1000, prefetch=PREFETCH, delta=0.2)
     for track in (10, 11, 100, 200):
         cache.access_pages(track)
     assert (cache.seq_pages, cache.random_pages, cache.desired) == (3, 3, 0)
-    # At the start the desired size is 0, so SEQ has more than that and loses 11; the desired size then becomes SEQ's.
+    # At the start, the desired size is 0, so SEQ is larger than desired and loses 11; the desired size then becomes
+    # SEQ's.
     cache.access_pages(300)
     assert held(cache, (10, 11, 12, 13, 100, 200, 300)) == [10, 12, 13, 100, 200, 300]
     assert cache.desired == 2
-    # SEQ has no more than desired: RANDOM loses its oldest. adapt is still 0.
+    # SEQ is not larger than desired, so RANDOM loses its oldest track. adapt is still 0.
     cache.access_pages(400)
     assert held(cache, (10, 12, 13, 100, 200, 300, 400)) == [12, 13, 100, 200, 300, 400]
     # A hit in RANDOM's bottom (100, stamp 3, is the oldest) with one sequential miss: ratio 2 * 1.2 / 2 = 1.2.
@@ -63,7 +64,8 @@ def test_the_victim_and_the_desired_size_traced_by_hand():
     cache.access_pages(500)
     assert held(cache, (12, 13, 100, 200, 300, 400, 500)) == [12, 13, 100, 300, 400, 500]
     assert cache.desired == pytest.approx(2.1)
-    # Without a sequential miss since then, the next hit in the bottom gives adapt = -1: SEQ becomes too large.
+    # There was no sequential miss since then, so the next hit in the bottom gives adapt = -1, and SEQ becomes too
+    # large.
     cache.access_pages(300)
     assert cache.adapt == -1
     cache.access_pages(600)
@@ -73,8 +75,8 @@ def test_the_victim_and_the_desired_size_traced_by_hand():
 
 
 def test_below_delta_the_older_lru_track_is_evicted():
-    # Four pages, deltaL = 0.5 * 4 = 2. SEQ holds 11, 12 and 13; RANDOM holds only 10 and is thus below deltaL. So the
-    # older of the two LRU tracks goes, which is 10.
+    # The cache has four pages, so deltaL = 0.5 * 4 = 2. SEQ holds 11, 12 and 13; RANDOM holds only 10 and is thus below
+    # deltaL. So 10, the older of the two LRU tracks, is evicted.
     cache = track_cache("sarc", 4, 1000, prefetch=PREFETCH, delta=0.5)
     for track in (10, 11, 100):
         cache.access_pages(track)
@@ -99,9 +101,9 @@ def test_write_hits_adapt_only_where_they_count():
 
 
 def test_insertion_point_of_lru_bottom_traced_by_hand():
-    # Ten pages, insertion 0.3. Tracks 10 to 60 are random; 61 continues 60, and its miss fetches 61 and 62. When 61
-    # enters, seven pages are cached, so at most 2.1 may lie below it: 10 and 20. When 62 enters, eight are cached and
-    # at most 2.4 may lie below it, again 10 and 20; so 62 ends up below 61.
+    # The cache has ten pages, and the insertion point is 0.3. Tracks 10 to 60 are random; 61 continues 60, and its miss
+    # fetches 61 and 62. When 61 enters, seven pages are cached, so at most 2.1 may lie below it: 10 and 20. When 62
+    # enters, eight are cached and at most 2.4 may lie below it, again 10 and 20; so 62 ends up below 61.
     cache = track_cache("lru_bottom", 10, 1000, prefetch=PREFETCH | {"degree": 1}, insertion=0.3)
     for track in (10, 20, 30, 40, 50, 60, 61):
         cache.access_pages(track)

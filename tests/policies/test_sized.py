@@ -121,7 +121,7 @@ def test_a_ghost_queue_of_no_bytes_remembers_no_object_of_no_bytes():
 
 
 def test_aggregated_victims_by_hand():
-    """Object 9 needs the room of two objects used once each, so it is admitted only when it is used a third time."""
+    """Object 9 needs the space of two objects used once each, so it must be admitted only at its third use."""
     cache = SIZED["wtinylfu"].reference(12, window=0.17, mean_bytes=1)
     assert (cache.window_room, cache.main_room) == (3, 9)
     for block in (1, 2, 3):
@@ -238,12 +238,12 @@ CLOSE = {  # policies whose details differ in libCacheSim: its misses, and the l
     "wtinylfu": ((53307, 48879, 46029, 43035), 1.2),
     "lru2": ((55402, 52342, 46806, 42843), 1.8),
 }
-BELADY_SIZE = (46994, 42819, 40240, 40240)  # misses of libCacheSim's heuristic that knows the future
+BELADY_SIZE = (46994, 42819, 40240, 40240)  # misses of libCacheSim's offline heuristic
 
 
 def misses_there(folder, policy, room, ids, sizes):
     """Return the misses of the program itself, run on these objects."""
-    libcachesim = pytest.importorskip("libcachesim")  # locked for every platform that it has a wheel for
+    libcachesim = pytest.importorskip("libcachesim")  # locked for every platform with a wheel
     record = np.dtype([("time", "<u4"), ("object", "<u8"), ("size", "<u4"), ("next", "<i8")])
     rows = np.zeros(len(ids), record)
     rows["object"], rows["size"], rows["next"] = ids, sizes, -1

@@ -93,7 +93,8 @@ def test_what_cannot_be_filtered_is_refused(name, reason):
 
 
 def test_a_class_that_does_not_say_which_blocks_it_holds_is_not_filtered():
-    """The cache would always look empty to the filter, which would then admit every block."""
+    """Such a policy must be refused: the cache would always look empty to the filter, which would then admit every
+    block."""
 
     class Silent(Reference):
         def __init__(self, capacity): ...

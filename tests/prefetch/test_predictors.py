@@ -152,12 +152,12 @@ def test_a_full_partition_is_halved_and_purged_or_else_the_access_is_ignored():
     """The partition of A has room for 3 nodes, A, AB and AC; a fourth, AD, needs it to be halved."""
     kernel = make("pcm", 5, partition=3, order=2)
     fed(kernel, letters("ABABACAD"))
-    # before D: A 4, AB 2, AC 1; halved: A 2, AB 1, AC dropped; then AD has room
+    # Before D, the counts are A 4, AB 2 and AC 1. Halving leaves A 2 and AB 1 and drops AC, so AD has room.
     assert [kernel.count(letters(pattern)) for pattern in ("A", "AB", "AC", "AD")] == [2, 1, 0, 1]
     assert (kernel.halvings, kernel.ignored) == (1, 0)
     kernel = make("pcm", 5, partition=3, order=2)
     fed(kernel, letters("ABABACACAD"))
-    # before D: A 5, AB 2, AC 2; halved: A 2, AB 1, AC 1; nothing is free, so D is ignored
+    # Before D, the counts are A 5, AB 2 and AC 2. Halving leaves A 2, AB 1 and AC 1; no node is free, so D is ignored.
     assert [kernel.count(letters(pattern)) for pattern in ("A", "AB", "AC", "AD")] == [2, 1, 1, 0]
     assert (kernel.halvings, kernel.ignored) == (1, 1)
 

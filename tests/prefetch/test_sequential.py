@@ -310,7 +310,7 @@ def test_a_trace_is_prefetched_as_its_addresses_are():
 
 @pytest.mark.parametrize("definition", [libcachesim.SLRU_DEFINITION, libcachesim.LIRS_DEFINITION])
 def test_a_definition_works_behind_the_prefetcher_without_being_registered(definition):
-    """The third definition, W-TinyLFU, is left out, because it depends on how the reference numbers blocks."""
+    """W-TinyLFU's definition is left out, because its outcomes depend on how the reference numbers blocks."""
     rng = np.random.default_rng(8)
     addresses = np.concatenate([start + np.arange(12) for start in rng.zipf(1.3, 300) % 900])
     hits = np.zeros(addresses.size, bool)
@@ -321,7 +321,7 @@ def test_a_definition_works_behind_the_prefetcher_without_being_registered(defin
 
 
 def test_a_definition_is_used_itself_and_not_the_policy_that_has_its_name():
-    trace = Trace.from_blocks([1, 50, 1, 99, 1, 50])  # LRU hits 1 twice; FIFO has evicted it when it is used last
+    trace = Trace.from_blocks([1, 50, 1, 99, 1, 50])  # LRU hits 1 twice; FIFO has evicted 1 before its last use
     named_so = dataclasses.replace(find_policy("fifo"), name="lru")
     hits = {each.name: simulate(trace, each, 2).hits for each in map(find_policy, ("lru", "fifo"))}
     assert hits == {"lru": 2, "fifo": 1}

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 TOOL = Path(__file__).parents[2] / "tools" / "cython_modules.py"
-# Stands in for Cython: copies each source, lists what it includes as dependencies, and logs what it was given.
+# This stand-in for Cython copies each source, lists what it includes as dependencies, and logs its arguments.
 CYTHON = r"""#!{python}
 import sys
 from pathlib import Path
@@ -91,7 +91,7 @@ def test_other_options_another_cython_and_a_missing_file_translate_again(tree, t
     assert tree("-3", "-X", "boundscheck=True")[1] == ALL
     (tmp_path / "out/_cy.c").unlink()
     assert tree("-3", "-X", "boundscheck=True")[1] == ["_cy"]
-    later(tmp_path / "cython", (tmp_path / "cython").read_text())  # like an upgrade in place
+    later(tmp_path / "cython", (tmp_path / "cython").read_text())  # like an in-place upgrade
     assert tree("-3", "-X", "boundscheck=True")[1] == ALL
 
 

@@ -47,8 +47,8 @@ def _classes():
     return sorted(found, key=lambda c: (c.__module__, c.__qualname__))
 
 
-# Calls every public method and property, without arguments and with a few, on objects that only `__new__` made; the
-# class is printed first, so that a crash has a name.
+# This script calls every public method and property, without arguments and with a few, on objects that only `__new__`
+# made. It prints the class first, so that a crash can be attributed.
 _CALL_ALL = """
 import importlib, sys
 for text in sys.argv[1:]:
@@ -131,7 +131,7 @@ def test_a_base_of_policies_is_refused(cls):
 
 
 def _refused(run, touch):
-    """Tell whether `touch` is refused while another thread is in `run`, which begins again if `touch` was first."""
+    """Return whether `touch` is refused while another thread is in `run`, which begins again if `touch` was first."""
 
     def work():
         while True:

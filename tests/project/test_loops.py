@@ -20,7 +20,7 @@ OTHER_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
 
 def asserts(node):
-    """Tell whether a statement or an expression is itself an assertion."""
+    """Return whether a statement or an expression is itself an assertion."""
     if isinstance(node, ast.Assert):
         return True
     function = node.func if isinstance(node, ast.Call) else None
@@ -28,7 +28,7 @@ def asserts(node):
 
 
 def runs(loop):
-    """Tell whether a loop has something to run over, judging by its source alone."""
+    """Return whether a loop has something to run over, judging by its source alone."""
     over = getattr(loop, "iter", None)
     if isinstance(over, ast.Call) and isinstance(over.func, ast.Name) and over.args:
         if over.func.id == "range":
@@ -48,7 +48,7 @@ def runs(loop):
 
 
 def vacuous(node):
-    """Tell whether a node asserts `all(...)` or `not any(...)` over a collection that may be empty."""
+    """Return whether a node asserts `all(...)` or `not any(...)` over a collection that may be empty."""
     test = node.test if isinstance(node, ast.Assert) else None
     test, name = (
         (test.operand, "any") if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) else (test, "all")

@@ -170,7 +170,7 @@ def test_uv_is_given_the_settings_that_tell_pip_where_packages_come_from(checkou
     given = dict(line.partition("=")[::2] for line in make(checkout, *told).stdout.splitlines())
     assert given["UV_DEFAULT_INDEX"] == "https://a:b@one/simple?x=y"
     assert given["UV_INDEX"].split() == ["https://two", "https://three"]
-    assert given["UV_FIND_LINKS"] == "wheels,more"  # a variable goes before a file
+    assert given["UV_FIND_LINKS"] == "wheels,more"  # a variable takes precedence over a file
     assert (given["ALL_PROXY"], given["SSL_CERT_FILE"]) == ("http://proxy:1", "/my certificates")
     assert "UV_OFFLINE" not in given
     monkeypatch.setenv("PIP_NO_INDEX", "1")
@@ -240,7 +240,8 @@ def test_the_build_finds_the_tools_of_its_environment(installed, folder):
 
 
 def test_everything_that_the_installed_package_reads_is_a_source_of_the_build():
-    """An edited declaration, dialect or template would otherwise stay as it was in the last build."""
+    """An edited declaration, dialect or template must cause a new build; otherwise the installed copy would stay out of
+    date."""
     listed = make(ROOT, "--eval", "listed: ; @echo $(SOURCES)", "listed").stdout.split()
     command = ["git", "ls-files", "src", "studies", "data/drives", "data/conformance", "tools/cython_modules.py"]
     tracked = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False).stdout.split()
@@ -263,7 +264,8 @@ def test_targets_do_not_install_packages_at_the_same_time(installed):
 
 
 def test_the_wheel_is_built_while_the_environment_is_installed(installed):
-    """Building the wheel and installing the environment each wait here until the other has begun."""
+    """The build of the wheel and the installation of the environment must overlap; here each waits until the other has
+    begun."""
     wait = "for _ in 1 2 3 4 5 6 7 8 9 10; do [ -e {} ] && exit 0; sleep 1; done; exit 1"
     checkout = installed(
         f'case "$*" in *requirements.lock) touch environment; {wait.format("wheel")};; '
@@ -327,7 +329,7 @@ def test_the_cost_of_a_run_that_was_never_made_is_refused(checkout):
     ],
 )
 def test_a_cost_that_cannot_be_stated_changes_no_file(tmp_path, manifest, missing, said):
-    """The message is one line, and the texts are all left as they were."""
+    """The message must be one line, and all texts must be left unchanged."""
     (tmp_path / "results").mkdir()
     for path in (*(ROOT / "results").glob("*.csv"), ROOT / "README.md", ROOT / "ARTIFACT.md"):
         shutil.copy(path, tmp_path / path.relative_to(ROOT))

@@ -169,7 +169,8 @@ def test_normalised_takes_out_what_changes():
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_running_a_notebook_changes_nothing(tmp_path, path):
-    """What JupyterLab saves after a run to the end, with the settings of `make lab`, is what the repository has."""
+    """The notebook that JupyterLab saves after a complete run, with the settings of `make lab`, must equal the one in
+    the repository."""
     cells = execute(path, folder=tmp_path)
     content = json.loads(path.read_text())
     code = [cell for cell in content["cells"] if cell["cell_type"] == "code"]

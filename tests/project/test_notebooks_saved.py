@@ -34,7 +34,7 @@ def test_saving_a_notebook_changes_no_file(tmp_path, script, opened):
 
 @pytest.mark.parametrize("pages", [False, True])
 def test_a_notebook_is_replaced_whole_or_not_at_all(tmp_path, monkeypatch, pages):
-    """`make notebooks` and `make site` write what they did before, and a full disk leaves the old file."""
+    """`make notebooks` and `make site` must write the same as before, and a full disk must leave the old file."""
     for name in ("mq.py", "mq.ipynb"):
         shutil.copy(ROOT / "notebooks" / name, tmp_path)
     main = runpy.run_path(str(ROOT / "tools" / "notebooks.py"))["main"]

@@ -48,7 +48,8 @@ def test_container_installs_what_the_documentation_names():
 
 
 def test_an_image_leaves_out_what_git_ignores():
-    """Downloaded traces may not be passed on, and results of this machine would pass for those of the image."""
+    """The image must contain no downloaded traces, which may not be redistributed, and no results of this machine,
+    which could be mistaken for the image's."""
     ignored = [line for line in (ROOT / ".gitignore").read_text().splitlines() if line.startswith("/")]
     left_out = (ROOT / ".dockerignore").read_text().splitlines()
     assert len(ignored) > 10
@@ -56,7 +57,8 @@ def test_an_image_leaves_out_what_git_ignores():
 
 
 def test_a_container_keeps_the_archived_results():
-    """A folder mounted over results/ would hide tables that a run reads if traces cannot be downloaded."""
+    """No folder may be mounted over results/, because it would hide tables that a run reads if traces cannot be
+    downloaded."""
     text = (ROOT / "docs" / "reproduce.md").read_text()
     assert re.search(r"^podman cp \w+:/misspenalty/results ", text, re.MULTILINE)
     assert not re.search(r"(--volume|--mount|-v) ?[^\n]*/misspenalty/results", text)

@@ -19,8 +19,9 @@ ROOT = Path(__file__).parents[2]
 WORKFLOW = ROOT / "workflow"
 RULES = sorted((*(WORKFLOW / "rules").glob("*.smk"), *ROOT.glob("studies/*/rules.smk")))
 KINDS = ("tables", "figures")
-FORCED = ("kvcache", "mq", "vlog")  # studies all of whose jobs the second run makes again
-ON_REQUEST = {"study_readings", "fetch_trace", "trace_tables", "trace_page", "all_traces"}  # for site and users
+FORCED = ("kvcache", "mq", "vlog")  # studies whose jobs the second run all makes again
+# Only the site or a user requests these.
+ON_REQUEST = {"study_readings", "fetch_trace", "trace_tables", "trace_page", "all_traces"}
 
 
 def snakemake(folder, *arguments, hash_seed="0"):
@@ -118,14 +119,15 @@ def test_rules_have_no_reference_logs_or_benchmarks():
 
 @pytest.mark.parametrize("script", ["claims.py", "conditions.py", "readings.py"])
 def test_rules_that_judge_depend_on_the_code_of_the_claims(script):
-    """The judge imports a study's claims by a computed name, which the digest of its own code cannot follow."""
+    """These rules must depend on the claims: the judge imports a study's claims by a computed name, which the digest of
+    its own code cannot follow."""
     bodies = [body for _, body in read_rules().values() if f"scripts/{script}" in body]
     texts = bodies or [path.read_text() for path in RULES if f"scripts/{script}" in path.read_text()]
     assert len(texts) == 1 and "code=judging(" in texts[0]
 
 
 def test_the_page_of_a_trace_depends_on_its_template():
-    """The digest of its code includes no Typst."""
+    """The rule must depend on the template explicitly, because the digest of its code includes no Typst files."""
     assert '.with_name("page.typ")' in sections(read_rules()["trace_page"][1])["params"]
 
 

@@ -1,4 +1,4 @@
-"""Define AMP, slowly and readably, in front of any policy's reference on tracks; the kernel must equal it exactly."""
+"""Define AMP in slow, readable code, in front of any policy's reference on tracks; the kernel must equal it exactly."""
 
 import math
 from dataclasses import dataclass
@@ -10,11 +10,11 @@ from misspenalty.policies.track_cache import ASYNCHRONOUS, DEMAND, SYNCHRONOUS, 
 class SetMark(Mark):
     """The mark of a cached track; the last track of a set also keeps p and g."""
 
-    last: int = -1  # track that ends its set
+    last: int = -1  # last track of the set that this track belongs to
     p: int = 0
     g: int = 0
-    old: bool = False  # has had its second chance
-    first: bool = False  # first of a set fetched ahead, until a read waits for it
+    old: bool = False  # whether it has had its second chance
+    first: bool = False  # whether it is the first of a set fetched ahead, until a read waits for it
 
 
 class Amp:

@@ -1,4 +1,4 @@
-"""Define any policy behind the sequential prefetcher, slowly and readably, as the oracle for its kernel."""
+"""Put any policy behind the sequential prefetcher, in slow, readable code, as the oracle for the kernel."""
 
 from misspenalty.policies.track_cache import Tracks
 

@@ -1,4 +1,4 @@
-"""Define the step model of delayed hits slowly and readably: every rank is computed when it is needed."""
+"""Define the step model of delayed hits in slow, readable code: every rank is computed when it is needed."""
 
 from collections import OrderedDict, defaultdict
 

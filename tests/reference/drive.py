@@ -1,4 +1,4 @@
-"""Simulate a drive slowly and readably: sector by sector, without tables or shortcuts.
+"""Simulate a drive in slow, readable code: sector by sector, without tables or shortcuts.
 
 It takes the same descriptions and returns the same records as the kernels, to the nanosecond. It is fast enough only
 for small drives, because the layout (`reference.drive_layout`) is a list of all blocks.
@@ -75,7 +75,7 @@ class Drive:
         return extra if self.has_extra(lbn) else self.s["write_miss"][self.after_read]
 
     def has_extra(self, lbn):
-        """Tell whether the drive leaves the bus twice during a write, because it does not continue the write before."""
+        """Return whether the drive leaves the bus twice in a write, because the write does not continue the previous one."""
         return self.s["extra_command"] >= 0 and not self.after_read and self.segments[-1].end != lbn
 
     def boundary(self, track, sector):

@@ -1,4 +1,5 @@
-"""Simulate a drive whose buffer works like DiskSim 4.0's (``disksim_buffer``), slowly and readably, by sectors."""
+"""Simulate a drive whose buffer works like DiskSim 4.0's (``disksim_buffer``), sector by sector, in slow, readable
+code."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -47,7 +48,7 @@ class Drive(drive.Drive):
     # ------------------------------------------------------------------------------------------------ read-ahead
 
     def may_read(self, block, now):
-        """Tell whether a block can be read ahead without overwriting one that the last read has yet to send."""
+        """Return whether a block can be read ahead without overwriting one that the last read has yet to send."""
         first, start, count, sent = self.reader
         gone = min(max(now - start, 0) // self.s["read_block"], count) if self.s["read_block"] else count
         return now >= sent or block - first - gone < self.s["segment"]
@@ -305,7 +306,7 @@ class Drive(drive.Drive):
         return start + count * s["write_block"]
 
     def appends(self, now, lbn):
-        """Tell whether a write continues where the one that is being written to the medium ends."""
+        """Return whether a write continues where the one that is being written to the medium ends."""
         on = self.behind[0]
         done = sum(when <= now for when in self.blocks_written(on, None, drive.Record()))
         return on.stop == lbn and self.s["segment"] > lbn - on.lbn - done

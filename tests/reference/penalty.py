@@ -1,4 +1,4 @@
-"""Simulate response times slowly and readably: search lists of requests in progress for each next event."""
+"""Simulate response times in slow, readable code: search lists of requests in progress for each next event."""
 
 from collections import OrderedDict
 

@@ -1,4 +1,4 @@
-"""Generate the SPC-1-like workload slowly and readably: the same requests as the kernel, draw by draw."""
+"""Generate the SPC-1-like workload in slow, readable code: the same requests as the kernel, draw by draw."""
 
 import math
 

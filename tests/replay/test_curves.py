@@ -31,7 +31,7 @@ def by_definition(ids):
 
 
 def test_distances_traced_by_hand():
-    # A B C D B A X: before B come C and D, so B is third in the stack; before A come B, D and C
+    # In A B C D B A X, C and D precede B, so B is third in the stack; B, D and C precede A, so A is fourth.
     assert stack_distances(Trace.from_blocks([0])).tolist() == [0]
     assert stack_distances(Trace.from_blocks([0, 1, 2, 3, 1, 0, 4])).tolist() == [0, 0, 0, 0, 3, 4, 0]
     mixed = Trace.from_blocks([0, 0, 1, 0], [False, True, True, False])
@@ -104,7 +104,7 @@ def test_a_curve_of_lru_takes_what_simulate_takes(tmp_path):
 
 
 def test_cold_misses_are_first_references_that_count():
-    # 0 read, 1 written, 1 read, 0 written, 2 read: the read of 1 finds the block that the write loaded
+    # The trace reads 0, writes 1, reads 1, writes 0 and reads 2; the read of 1 finds the block that the write loaded.
     trace = Trace.from_blocks([0, 1, 1, 0, 2], [False, True, False, True, False])
     assert simulate(trace, "lru", 9).cold_misses == 2
     assert simulate(trace, "lru", 9, writes="ignore").cold_misses == 3

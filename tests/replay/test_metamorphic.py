@@ -25,7 +25,7 @@ REQUESTS = st.lists(st.tuples(st.integers(0, 12), st.booleans(), st.integers(0, 
 
 
 def made(requests, **settings):
-    """Make a trace from requests ``(block, write, ms since the request before)``."""
+    """Make a trace from requests ``(block, write, ms since the previous request)``."""
     blocks, write, gaps = zip(*requests, strict=True)
     return Trace.from_blocks(blocks, write=write, time=np.cumsum(gaps) * MS, **settings)
 

@@ -107,7 +107,8 @@ def test_sessions_without_times(tmp_path):
 
 
 def test_prompts_are_reported_as_sound_or_not():
-    """By hand: 3 follows 2, then 9; of two repeated blocks, one comes after a new one; another prompt has 1 twice."""
+    """By hand, block 3 follows block 2 and later block 9; of two repeated blocks, one comes after a new block; the last
+    prompt has block 1 twice."""
     found = soundness(asked([[1, 2, 3], [1, 9, 3]]))
     assert (found["broken_chains"], found["repeat_hits"], found["unservable_share"]) == (1, 2, 0.5)
     sound = soundness(DATA / "prompts_small.jsonl")
@@ -342,7 +343,7 @@ def test_a_call_without_a_policy_is_refused():
 
 
 def test_the_hits_of_each_prompt_are_those_at_one_size():
-    """The second of two sizes used to be ignored."""
+    """Two sizes must be refused; the second one used to be ignored."""
     with pytest.raises(ParameterError, match="2 cache sizes given; name one, or use prefix_hit_ratio_curve"):
         prefix_hits(asked([[1]]), "lru", [4, 5])
 

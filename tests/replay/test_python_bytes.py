@@ -18,7 +18,7 @@ from misspenalty.policies.sized.own import ByteClaims
 
 
 class Lru:
-    """Least recently used; an object that changes its size takes the new one."""
+    """LRU; an object whose size changes takes the new size."""
 
     def __init__(self, capacity):
         self.capacity, self.used, self.held = capacity, 0, OrderedDict()
@@ -43,7 +43,7 @@ class Lru:
 
 
 class Gdsf:
-    """Greedy dual size frequency, which leaves out an object that ranks lowest."""
+    """Greedy-dual size frequency (GDSF) that does not load an object with the lowest rank."""
 
     def __init__(self, capacity, cost=1):
         self.capacity, self.cost, self.clock, self.now = capacity, cost, 0.0, 0
@@ -205,21 +205,21 @@ def test_a_package_registers_a_class_for_bytes_by_name():
 
 
 class Cheat(Lru):
-    """Reports every request as a hit."""
+    """A cheat that reports every request as a hit."""
 
     def access(self, block, size):
         return True
 
 
 class Over(Lru):
-    """Forgets to evict."""
+    """LRU that forgets to evict."""
 
     def __init__(self, capacity):
         super().__init__(1 << 60)
 
 
 class Silent:
-    """Forgets to evict, and does not tell what it holds."""
+    """A policy that forgets to evict and does not report what it holds."""
 
     def __init__(self, capacity):
         self.held = set()
@@ -231,7 +231,7 @@ class Silent:
 
 
 class Swallow(Silent):
-    """Claims to cache what is larger than the cache; cannot be copied."""
+    """A policy that claims to cache objects larger than the cache, and that cannot be copied."""
 
     def __deepcopy__(self, memory):
         raise TypeError("no copies")
@@ -315,7 +315,8 @@ def test_hits_are_refused_exactly_if_the_objects_that_they_need_do_not_fit(claim
         seen[block] = now, min(least, size)
     checked, columns = ByteClaims(room), [np.array(column) for column in zip(*claims, strict=True)]
     ids, sizes, hit = columns
-    first, known = checked.add(ids[:cut], hit[:cut], sizes[:cut])  # in two parts, as slices of a trace
+    # Pass the claims in two parts, like the slices of a trace.
+    first, known = checked.add(ids[:cut], hit[:cut], sizes[:cut])
     if first == len(ids[:cut]):
         first, known = checked.add(ids[cut:], hit[cut:], sizes[cut:])
         first += len(ids[:cut])
@@ -401,7 +402,7 @@ def test_a_rule_for_sizes_that_change_applies_to_the_other_policies():
 
 
 def test_a_class_is_not_taken_for_a_policy_of_a_similar_name():
-    """``tinylfu`` is another name of ``wtinylfu``, but not if a class is called so."""
+    """``tinylfu`` must be an alias of ``wtinylfu``, unless a class has that name."""
     kept = type("tinylfu", (Lru,), {})
     assert find_policy(kept).name == "tinylfu"
     assert byte_hit_ratio_curve(OBJECTS, [kept, "lru"], 30)["hits"].nunique() == 1

@@ -47,7 +47,7 @@ def test_parameters_reach_the_constructor(name, parameters):
 
 
 class Mine:
-    """Keeps the first blocks.
+    """A policy that keeps the first blocks.
 
     Nothing is evicted."""
 
@@ -101,7 +101,8 @@ def test_options_that_a_class_without_a_kernel_would_not_heed_are_refused(option
 
 @pytest.mark.parametrize("name", ["lru", "opt"])
 def test_a_class_does_not_have_the_name_of_another_policy(name):
-    """Otherwise the curve of the built-in policy would replace that of the class."""
+    """A class with the name of another policy must be refused; otherwise the curve of the built-in policy would replace
+    that of the class."""
     with pytest.raises(ParameterError, match=f"class {name} has the name of another policy; rename the class"):
         hit_ratio_curve(SHORT, type(name, (Mine,), {}), [1, 2, 3])
 

@@ -22,20 +22,20 @@ def mixed():
 
 
 def test_writes_update_the_cache_but_only_reads_count(mixed):
-    # 0 miss; (1 loaded by the write); 1 hit; (0 hit by the write); 2 misses and evicts 1; 0 hit
+    # 0 misses, the write loads 1, 1 hits, the write hits 0, 2 misses and evicts 1, and 0 hits.
     result = simulate(mixed, "lru", 2)
     assert (result.requests, result.hits, result.misses, result.evictions) == (4, 2, 2, 1)
     assert result.hit_ratio == 0.5
 
 
 def test_writes_ignored(mixed):
-    # 0 miss, 1 miss, 2 misses and evicts 0, 0 misses and evicts 1
+    # 0 misses, 1 misses, 2 misses and evicts 0, and 0 misses and evicts 1.
     result = simulate(mixed, "lru", 2, writes="ignore")
     assert (result.requests, result.hits, result.evictions) == (4, 0, 2)
 
 
 def test_writes_that_refresh_load_nothing(mixed):
-    # 0 miss; (1 is not there: nothing); 1 miss; (0 refreshed); 2 misses and evicts 1; 0 hit
+    # 0 misses, the write of 1 loads nothing, 1 misses, the write refreshes 0, 2 misses and evicts 1, and 0 hits.
     result = simulate(mixed, "lru", 2, writes="refresh")
     assert (result.requests, result.hits, result.evictions) == (4, 1, 1)
 
@@ -64,7 +64,7 @@ def test_no_single_pass_gives_all_sizes_of_writes_that_refresh(mixed):
 
 
 def test_writes_only(mixed):
-    # (0 loaded); 1 miss; (1 read); 0 hit, as the read loaded it
+    # The read loads 0, the write of 1 misses, 1 is read, and the write of 0 hits, because the read loaded it.
     assert (simulate(mixed, "lru", 2, writes="only").requests, simulate(mixed, "lru", 2, writes="only").hits) == (2, 1)
 
 
@@ -128,7 +128,7 @@ def test_curve_needs_sizes_and_threads(mixed):
 
 def test_threads_are_by_default_as_many_as_processors(monkeypatch):
     if hasattr(os, "sched_getaffinity"):
-        assert threads.processors() == len(os.sched_getaffinity(0))  # the machine may have more
+        assert threads.processors() == len(os.sched_getaffinity(0))  # the machine may have more processors
         monkeypatch.delattr(os, "sched_getaffinity")
     for told, expected in ((6, 6), (None, 1)):
         monkeypatch.setattr(os, "cpu_count", lambda told=told: told)

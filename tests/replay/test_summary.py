@@ -18,7 +18,7 @@ def curve(sizes, ratios):
         ({10: 0.5, 100: 0.9}, [10, 100]),  # 5 points per block, then 0.44, then none
         ({8: 0.5, 24: 1.0}, [8, 24]),  # 6.25 points per block, then half as much
         ({8: 0.5, 23: 1.0}, [23]),  # then more than half as much
-        ({10: 0.5, 20: 0.515, 100: 0.575}, [10, 100]),  # 20 is only 1.5 points above the knee before it
+        ({10: 0.5, 20: 0.515, 100: 0.575}, [10, 100]),  # 20 is only 1.5 points above the previous knee
         ({500: 0.0, 501: 0.8}, [501]),  # a loop
         ({1000: 0.0}, []),
     ],

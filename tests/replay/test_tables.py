@@ -30,7 +30,8 @@ def test_a_table_draws_what_it_shows(table, label):
 
 @pytest.mark.parametrize(("writes", "warm_up"), [(5, 0), (0, 4)])
 def test_response_times_that_are_0_or_unknown_are_drawn(writes, warm_up):
-    """All references are writes, which do not count; or only the last one counts, and hits."""
+    """In one case all references are writes, which do not count; in the other, only the last one counts, and it
+    hits."""
     trace = Trace.from_blocks([1, 2, 1, 3, 1], write=[place < writes for place in range(5)])
     figure = penalty(trace, "lru", [3, 4], "5ms", interval="1s", warm_up=warm_up).plot()
     assert figure.axes[0].get_ylim() == (0, 1)

@@ -23,7 +23,7 @@ ROOT = Path(__file__).parents[2]
 RAW = ROOT / "data" / "raw" / "builds"
 PROGRAM = ROOT / "data" / "capture" / "builds" / "builds.py"
 FACTS = yaml.safe_load((RAW / "captures.yaml").read_text())
-LARGEST = 10_000_000  # bytes of one file
+LARGEST = 10_000_000  # limit of one file, in bytes
 CODE = {kind: code for code, kind in enumerate(builds.KINDS)}
 ELSEWHERE = ("/work", "/var/tmp", "/root", "/home", "/build")  # folders of a recording machine, and of the jail
 

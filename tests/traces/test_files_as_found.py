@@ -369,7 +369,7 @@ INGRESS = " 5 0.1 [{}-80] [] 10.0.0.1:8 5 0.1 200 7f"
 SNI = HAPROXY.replace('/1.1"', '/1.1" 0/0 {}.org/TLSv1.3/A').replace("{a.org}", "")
 
 
-# lines in each of which the host differs, and lines without a host, or with one only
+# Each case has lines with different hosts, and lines with no host or only one.
 @pytest.mark.parametrize(
     ("format", "differing", "equal"),
     [
@@ -443,7 +443,7 @@ def test_a_pattern_with_a_group_device_keeps_hosts_apart(opened):
 )
 @pytest.mark.parametrize("options", [{"format": "u32le"}, {"columns": "key=1"}])
 def test_what_is_never_a_trace_is_refused_even_if_the_user_says_how_to_read_it(opened, content, message, options):
-    assert len(content) % 4 == 0  # so that numbers of 32 bits could be read
+    assert len(content) % 4 == 0  # the length would fit numbers of 32 bits
     with pytest.raises(InputError, match=message):
         opened(content, **options)
 

@@ -302,7 +302,7 @@ def test_fields_that_identify_a_dialect_are_in_every_row(tmp_path, key):
     right = 'summary: s\nsource: s\nexample: "1,2,3"\ncolumns: {block: a}\nseparator: ","\noptional: 1\n'
     (path := tmp_path / "mine.yaml").write_text(f'{right}fields: ["a:integer", b, c]\n{key}: [a]\n')
     assert load(path).evidence == {key: ["a"]}
-    text = ["b"] if key in ("steady", "not_bytes") else []  # these compare numbers
+    text = ["b"] if key in ("steady", "not_bytes") else []  # these keys compare numbers
     for wrong in ("x", "c", *text):
         path.write_text(f'{right}fields: ["a:integer", b, c]\n{key}: [{wrong}]\n')
         with pytest.raises(InputError, match=rf"mine.yaml: {key} names '{wrong}'; expected fields .*not optional: a"):
@@ -311,7 +311,7 @@ def test_fields_that_identify_a_dialect_are_in_every_row(tmp_path, key):
 
 @pytest.mark.parametrize("key", LISTS)
 def test_lists_in_a_dialect_are_lists(tmp_path, key):
-    """Text would be read as a list of its letters."""
+    """Text must be refused, because it would be read as a list of its letters."""
     (path := tmp_path / "mine.yaml").write_text(
         f"summary: s\nsource: s\nexample: e\ncolumns: {{block: a}}\n{key}: .a\n"
     )

@@ -21,7 +21,7 @@ ROWS = st.lists(
 
 
 def alive(rows):
-    """Tell whether each reference finds its object in an unbounded cache that drops expired and deleted objects."""
+    """Return whether each reference finds its object in an unbounded cache that drops expired and deleted objects."""
     held, now, found = {}, 0, []
     for step, operation, key, life in rows:
         now += step

@@ -32,7 +32,7 @@ def pairs(text):
             rows.append(whole(batch.columns[place]).tolist())
         except BadValueError as error:
             bad.append((error.row, place))
-    if bad:  # each column names its own first one
+    if bad:  # each column reports its own first bad row
         raise batch.error(*min(bad))
     if batch.rest:
         raise batch.rest
@@ -107,7 +107,7 @@ def test_interner_knows_addresses_whose_table_changed():
 
 
 def test_temporal_distance_is_the_papers():
-    # A B C D B A X: A has 5 and B has 3 (MQ paper, temporal distance)
+    # In A B C D B A X, the temporal distance (MQ paper) is 5 for A and 3 for B.
     assert previous_use(np.array([0, 1, 2, 3, 1, 0, 4], np.uint32), 5).tolist() == [0, 0, 0, 0, 3, 5, 0]
 
 

@@ -368,7 +368,7 @@ def test_every_format_says_what_it_is():
     assert list(formats()) == sorted(formats())
     for form in formats().values():
         assert form.summary and form.block_bytes > 0
-        assert form.block_bytes % 512 == 0 or form.block_bytes == 64  # cache lines
+        assert form.block_bytes % 512 == 0 or form.block_bytes == 64  # 64 bytes is a cache line
     assert ["little" in formats()[name].summary for name in ("u32le", "u64le", "u32be", "u64be")] == [1, 1, 0, 0]
 
 

@@ -190,7 +190,7 @@ def test_names_in_a_comment_are_divided_as_the_rows_are(opened, heading):
 @pytest.mark.parametrize(
     ("lines", "options"),
     [
-        ("time,block,size,op\n1,5,3170,get\n2,6,701,set\n3,5,3170,get\n", {}),  # no whole sectors: objects
+        ("time,block,size,op\n1,5,3170,get\n2,6,701,set\n3,5,3170,get\n", {}),  # no size is whole sectors: objects
         ("time,volume,block,size\n1,a,5,3170\n2,a,6,701\n3,a,5,3170\n", {}),
         (ADJACENT, {"key": "text"}),
         ("offset,size,op\n0,100,R\n100,37,R\n137,2000,W\n", {"address_unit": "bytes"}),

@@ -119,9 +119,9 @@ def test_the_programs_arc_loses_its_target_at_a_hit_in_b2():
 
 
 def test_lirs2_keeps_what_was_used_three_times_in_a_short_time():
-    """Of six blocks, 1 and 2 stay and four wait in the queue. The second use of block 3 does not make it stay, because
-    two reuse distances are needed. At its third use it replaces block 1, whose second-to-last use is the oldest;
-    block 1 moves to the queue."""
+    """Blocks 1 and 2 of six enter `stay`, and the other four enter the queue. The second use of block 3 does not move
+    it to `stay`, because that takes two reuse distances. At its third use, it replaces block 1, whose second-to-last
+    use is the oldest; block 1 moves to the queue."""
     cache = LIRS2(6)
     assert not any(cache.access(block) for block in (1, 2, 3, 4, 5, 6))
     assert cache.access(3) and cache.stay == {1, 2}

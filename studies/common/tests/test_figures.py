@@ -65,7 +65,7 @@ DRAWN = {
     ),
 }
 
-CURVES = ("hit_ratio", "hit_ratio_sampled")  # figures of the command line
+CURVES = ("hit_ratio", "hit_ratio_sampled")  # figures that the command line draws
 DRAW = """
 import runpy, sys
 test = runpy.run_path(sys.argv[1])
@@ -87,7 +87,8 @@ def test_everything_drawn_lies_within_the_figure(name):
 
 
 def test_two_processes_write_the_same_bytes(tmp_path):
-    """Two processes that hash strings differently must draw the same; test_workflow.py tests figures of the studies."""
+    """Two processes that hash strings differently must draw the same figure; test_workflow.py tests figures of the
+    studies."""
     digests = []
     for seed in ("1", "2"):
         folder = tmp_path / seed
@@ -104,7 +105,7 @@ def test_the_formats_are_what_they_say_and_hold_no_date(tmp_path):
     assert pdf.read_bytes().startswith(b"%PDF") and b"CreationDate" not in pdf.read_bytes()
     assert svg.read_text().count("<svg") == 1 and "dc:date" not in svg.read_text()
     assert png.read_bytes().startswith(b"\x89PNG")
-    assert b"/Type3" not in pdf.read_bytes().replace(b" ", b"")  # no Type 3: text can be searched
+    assert b"/Type3" not in pdf.read_bytes().replace(b" ", b"")  # no Type 3 fonts, so that the text can be searched
 
 
 def test_an_error_leaves_the_older_figures_as_they_were(tmp_path, monkeypatch):

@@ -109,7 +109,8 @@ def test_a_simulation_without_inputs_writes_no_archived_table(plan):
 
 
 def test_an_unknown_part_is_refused(plan):
-    """If it were not refused, `make reproduce` would make such a simulation, but no command such a table or figure."""
+    """An unknown part must be refused: `make reproduce` would run such a simulation, but no command would make such a
+    table or figure."""
     with pytest.raises(ParameterError, match=r"vlog_files: part is 'first'; expected None or 'further'"):
         simulate(plan, "fig1", part="first")
     with pytest.raises(ParameterError, match=r"table2: part is 'furher'; expected 'first' or None or 'further'"):

@@ -103,7 +103,7 @@ def test_winners_and_disagreement():
 
 
 def test_a_tie_is_not_a_disagreement():
-    """If two policies have the most hits and one of them is fastest, the winners do not differ."""
+    """If two policies tie for the most hits and one of them is the fastest, the winners must not count as different."""
     tied = times().assign(hit_ratio=0.5)
     assert not tables.winners(tied)["mean_differs"].any()
 

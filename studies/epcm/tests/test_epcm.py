@@ -380,7 +380,7 @@ def test_limits_are_drawn_for_the_workloads_there_are(study, runs):
 
 
 def test_names_of_bars_are_apart_by_half_a_line():
-    """The gaps are those of the archived table, which has the largest number of bars in a panel."""
+    """The gaps are measured on the figure of the archived table, which has the largest number of bars in a panel."""
     table = pd.read_csv(PUBLISHED.parents[2] / "results" / "epcm" / "fig7.csv")
     figure = epcm_figures.fig7(table, *(pd.read_csv(PUBLISHED / f"{name}.csv") for name in TOLD))
     with matplotlib.rc_context(style.STYLE):

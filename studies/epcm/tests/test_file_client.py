@@ -44,7 +44,8 @@ def play(run, sizes, machine=LINUX, **options):
 def test_a_cold_read_walks_the_path_then_reads_and_a_second_read_is_a_hit():
     run = play([opened(0, PAGE), call("read", length=PAGE), call("read", length=PAGE)], [PAGE])
     assert run.outcome.tolist() == [MISS, HIT]
-    # /, usr, src, work, d: each has a block of names and, except /, of inodes (the file's is in d's block); then a page
+    # Each of /, usr, src, work and d has a block of names and, except /, a block of inodes (the file's inode is in d's
+    # block). One page follows.
     assert run.counts["reads"] == 5 + 4 + 1
     assert run.components["wait_open"] == 9 * (20_000 + 10_000_000 + 2 * 128_000)
     transfer = 8 * 512 * 1000 // 4
@@ -114,7 +115,8 @@ def test_read_ahead_doubles_its_window():
     calls = [opened(0, 80 * PAGE), *(call("read", offset=at * PAGE, length=PAGE, gap=30_000_000) for at in range(40))]
     run = play(calls, [80 * PAGE])
     assert run.outcome.tolist() == [MISS] + [HIT] * 39
-    # pages: 0 and 1-3 (most 3), 4-10 (6 + 1), 11-23 (12 + 1), 24-48 (24 + 1), 49-79 (31 + 1, to the end)
+    # The reads fetch pages 0 and 1-3 (most 3), 4-10 (6 + 1), 11-23 (12 + 1), 24-48 (24 + 1) and 49-79 (31 + 1, to the
+    # end).
     assert run.counts["reads"] - 9 == 5
     assert run.counts["read_sectors"] == 9 * 2 + 80 * 8
 
@@ -128,7 +130,7 @@ def test_a_fault_brings_in_its_aligned_cluster():
     run = play(
         [call("fault", offset=20 * PAGE, length=PAGE), call("fault", offset=31 * PAGE, length=2 * PAGE)], [100 * PAGE]
     )
-    # pages 16-31 in one request; page 31 is then present, and page 32 fetches 32-47
+    # One request reads pages 16-31. Page 31 is then present, and the fault on page 32 reads 32-47.
     assert (run.counts["reads"], run.counts["read_sectors"]) == (2, 2 * 16 * 8)
     assert run.components["wait_fault"] == 2 * (20_000 + 10_000_000 + 16 * 8 * 128_000)
 

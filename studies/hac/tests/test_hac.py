@@ -143,7 +143,8 @@ def test_a_shared_server_has_seen_the_cold_iteration(sweeps, costs, name):
 
 
 def test_a_client_does_the_work_after_the_last_fetch_before_it_starts_again():
-    """By hand: work of 1, 2 and 4 before the fetches of pages 7, 8 and 9, and of 8 after the last one."""
+    """By hand, the work before the fetches of pages 7, 8 and 9 is 1, 2 and 4, and the work after the last fetch is
+    8."""
     used = pd.DataFrame({"page": [0, 7, 0, 8, 9, 0]})
     times = pd.DataFrame({"hit": [1, 0, 2, 4, 0, 8], "conversion": 0, "replacement": 0})
     first, second = prices._shifted(used, times, 0, 2)
@@ -380,7 +381,7 @@ def test_equal_seeds_give_equal_databases_and_other_seeds_differ(tmp_path):
     assert list(stored) == [1, 2]
     pd.testing.assert_frame_equal(stored[2]["T6"].reset_index(drop=True), own)
     splits = (table["others"].query("system == 'gom'")["share"].tolist() for table in (made, again))
-    assert [*splits] == [[0.2, 0.2], [0.4]]  # the first of two seeds decides; the second alone would not
+    assert [*splits] == [[0.2, 0.2], [0.4]]  # the first of two seeds decides; seed 2 alone gives another split
     for name, table in hac_runs.sweeps(MACHINE, "T6", [1, 2], SMALL["database"], 2, threads=2, **given).items():
         pd.testing.assert_frame_equal(table, made[name])
 

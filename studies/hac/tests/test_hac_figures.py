@@ -52,7 +52,8 @@ def test_sensitivity_leaves_out_only_what_moves_neither_share():
 
 
 def test_the_text_above_a_stack_does_not_overlap_its_value():
-    """No share of stack scanning may overlap a stack's number, which is above the stack's whisker."""
+    """The text with the share of stack scanning must not overlap a stack's number, which is above the stack's
+    whisker."""
     figure = figures.fig10(table("fig10"), pd.read_csv(ROOT / "studies/hac/published/miss_penalty.csv"))
     (axis,) = figure.axes
     figure.draw_without_rendering()

@@ -71,9 +71,9 @@ def check(cache, database):
             assert len(frame["things"]) == frame["objects"]
             assert sum(inside for _, _, inside, _ in frame["things"]) == frame["installed"]
         for thing, _, inside, _ in frame["things"]:
-            assert thing == read_object(database.pages, database.classes, thing.oref)  # no byte lost
+            assert thing == read_object(database.pages, database.classes, thing.oref)  # no byte is lost
             if inside:
-                assert thing.oref not in seen  # one installed copy
+                assert thing.oref not in seen  # an object has one installed copy
                 seen[thing.oref] = number
     for address, oref, _, _ in entries[1:].tolist():
         if address:
@@ -85,7 +85,7 @@ def check(cache, database):
         assert frame["kind"] != 2 or frame["installed"] == frame["objects"] > 0
     used = sum(frame["kind"] != 0 for frame in frames)
     frame_bytes, table_bytes = cache.memory_used
-    assert used < len(frames)  # one is free for the next fetch
+    assert used < len(frames)  # one frame is free for the next fetch
     assert frame_bytes == (used + 1) * PAGE <= cache.size
     assert table_bytes > 0
 
@@ -224,7 +224,8 @@ def test_a_miss_fetches_installs_and_swizzles():
     cache = HAC(database, 8 * PAGE, table=False)
     Program(cache, database).walk(database.roots[0], [1, 1, 0])
     counts = one(cache)
-    # the first three nodes of page 1; then, by the left reference of the third, the first node of page 2
+    # The walk accesses the first three nodes of page 1 and, by the left reference of the third, the first node of page
+    # 2.
     assert (counts["accesses"], counts["fetches"], counts["installed"], counts["swizzled"]) == (4, 2, 4, 3)
     frames = cache.contents()
     assert [(frame["kind"], frame["page"], frame["installed"]) for frame in frames[:2]] == [(1, 1, 3), (1, 2, 1)]
@@ -290,7 +291,7 @@ def test_compaction_keeps_the_hot_objects_together_and_in_order():
 def test_a_page_with_installed_objects_costs_nothing_when_it_is_fetched_again():
     database, cache, program = compacted()
     before = one(cache)
-    program.walk(int(database.orefs[20]), [])  # on page 1, not among the ten that were kept
+    program.walk(int(database.orefs[20]), [])  # an object of page 1 that is not among the ten that were kept
     after = one(cache)
     assert after["fetches"] == before["fetches"] + 1
     assert after["installed"] == before["installed"] + 1

@@ -302,12 +302,12 @@ def accesses(name, parameters=TINY):
 
 
 def test_accesses_follow_from_the_structure():
-    """Accesses must be one to the module, one to every assembly, one to its array of children or of private parts, and
-    those of the 9 visits to composites."""
+    """There must be one access to the module, one to every assembly, one to every assembly's array of children or
+    private parts, and the accesses of the 9 visits to composites."""
     tree = 1 + (1 + 3) * 2
     visits, n = 9, TINY.parts
     assert accesses("T6") == tree + visits * 2
-    part = 1 + 3 * 2  # an array, and three times a connection and its target; the root part is one more access
+    part = 1 + 3 * 2  # an array, and three times a connection and its target; the root part costs one more access
     assert accesses("T1") == tree + visits * (2 + n * part)
     assert accesses("T1+") == tree + visits * (2 + 4 + n * (part + 2 + 3))
     assert accesses("T1-") < accesses("T1- by calls")
@@ -381,7 +381,7 @@ def test_every_step_of_the_ladder_visits_and_reads_what_the_cache_does(name):
 def test_checks_of_the_ladder_see_what_is_not_in_the_cache():
     data = make(replace(oo7.SMALL, composites=40, levels=3))
     p = Program(HAC(data, 2**23), data)
-    p.run("T6")  # leaves the parts' references as they are on disk
+    p.run("T6")  # T6 leaves the parts' references as they are on disk
     ladder = Ladder(p, "T1")
     ladder.prepare(len(HIT_STEPS) - 1)
     assert ladder.run(len(HIT_STEPS) - 1)[0] == -1

@@ -145,8 +145,8 @@ def test_backwards_is_the_reversed_prompts_replayed():
 
 
 def test_a_second_level_by_hand():
-    """With one block in the first level and three in the second, the second sees 1 2 3 1 2. The last two must be hits,
-    which are loaded for the third prompt."""
+    """With one block in the first level and three in the second, the second receives the references 1 2 3 1 2. The last
+    two must be hits, which are loaded for the third prompt."""
     made = workload([[1, 2], [3], [1, 2]])
     table = runs.behind(made, VALUES, [10], ["lru"], [30])
     levels = table["levels"].set_index("part").loc["all"]

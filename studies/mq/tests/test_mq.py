@@ -72,7 +72,7 @@ def test_a_cache_is_never_smaller_than_a_block():
 
 
 def test_distance_split_by_hand():
-    # A B A C A B, LRU with 2 blocks: A returns at distance 2 (a hit, not below 2), A again at 2 (hit), B at 4 (miss)
+    # In A B A C A B, LRU with 2 blocks hits A twice at distance 2 (which is not below 2) and misses B at distance 4.
     row = mq.distance_split(trace_of([0, 1, 0, 2, 0, 1]), "lru", 2).iloc[0]
     assert (row.hits_short, row.misses_short, row.hits_long, row.misses_long, row.first_reads) == (0, 0, 2, 1, 3)
     assert row.hit_ratio_pct == pytest.approx(100 * 2 / 6)
@@ -99,16 +99,16 @@ def test_a_capture_of_writes_alone_has_no_hit_ratio(writes):
 
 
 def test_distance_histogram_bins_by_powers_of_two():
-    # the bins are 1, 2-3, 4-7 and 8-15
+    # The bins are 1, 2-3, 4-7 and 8-15.
     table = mq.distance_histogram(trace_of([0, 0, 1, 0, 2, 1, 3, 4, 5, 3, 5, 0]))
-    # distances: 0-0: 1, 0-1-0: 2, 1..1: 3, 3..3: 3, 5-3-5: 2, 0..0: 8
+    # The distances are 1 for 0-0, 2 for 0-1-0 and 5-3-5, 3 for 1..1 and 3..3, and 8 for 0..0.
     assert table["accesses"].tolist() == [1, 4, 0, 1]
     assert table["distance_low"].tolist() == [1, 2, 4, 8] and table["distance_high"].tolist() == [1, 3, 7, 15]
     assert table["cumulative_pct"].iloc[-1] == pytest.approx(100)
 
 
 def test_frequency_curve_by_hand():
-    # A five times, B twice, C once
+    # A is accessed five times, B twice and C once.
     table = mq.frequency_curve(trace_of([0, 0, 1, 0, 0, 2, 1, 0]))
     assert table["min_accesses"].tolist() == [1, 2, 4]
     assert table["blocks_pct"].tolist() == pytest.approx([100, 200 / 3, 100 / 3])

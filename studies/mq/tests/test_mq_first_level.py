@@ -23,13 +23,14 @@ def stream(n=60_000, blocks=6000, seed=3):
 
 
 def test_shares_count_reads_whose_distances_count_all_accesses():
-    # read a, b; write c; read a (3 accesses ago), c (2), c (1), d
+    # The trace reads a and b, writes c, and reads a (3 accesses ago), c (2 accesses ago), c (1 access ago) and d.
     trace = Trace.from_blocks([1, 2, 3, 1, 3, 3, 4], np.array([0, 0, 1, 0, 0, 0, 0], bool), block_bytes=MB)
     found = first_level.distances(trace, threshold_mb=3)
     assert found == {
         "short_share_pct": pytest.approx(200 / 3),
         "first_reads_pct": pytest.approx(50),
-        "short_of_reads_pct": pytest.approx(100),  # a is read again 2 reads later, c 1 later; the write does not count
+        # Block a is read again 2 reads later, and c 1 read later; the write does not count.
+        "short_of_reads_pct": pytest.approx(100),
         "first_of_reads_pct": pytest.approx(200 / 3),
     }
 

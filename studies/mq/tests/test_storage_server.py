@@ -1,4 +1,5 @@
-"""Test the closed-loop storage server by hand, by its reference and by queueing theory; also its parameters and fit."""
+"""Test the closed-loop storage server against hand-made cases, its reference and queueing theory; test its parameters
+and fit, too."""
 
 import itertools
 import math
@@ -176,7 +177,8 @@ def test_outcomes_and_disks_of_a_trace():
 
 
 def test_tables_are_spread_evenly_over_the_disks():
-    """Addresses are made like those of the capture reader, with a relation's number above a 32-bit block number."""
+    """Addresses must be spread evenly; like the capture reader's, they have a relation's number above a 32-bit block
+    number."""
     relation, block = np.arange(9, dtype=np.uint64), np.arange(24_000, dtype=np.uint64)
     address = (relation[:, None] << np.uint64(32) | block).ravel()
     trace = Trace(np.arange(len(address), dtype=np.uint32), None, None, address, 8192, "made", "made")

@@ -1,4 +1,5 @@
-"""Test the live storage server: with one process it hits like the untimed replay; with several, the timing matters."""
+"""Test the live storage server: with one process its hits equal those of the untimed replay; with several, the timing
+matters."""
 
 import math
 from dataclasses import fields, replace
@@ -25,7 +26,7 @@ def trace_of(ids, write=None):
 
 
 def skewed(references=20_000, writes=0.3, seed=2):
-    """Draw references to 2000 blocks, some of them far more frequent than others."""
+    """Draw references to 2000 blocks, some of which are referenced far more often than others."""
     generator = np.random.default_rng(seed)
     ids = (2000 * generator.random(references) ** 3).astype(np.uint32)
     return trace_of(ids, generator.random(references) < writes)
@@ -44,8 +45,8 @@ def replayed(trace, policy, cache_blocks):
 @pytest.mark.parametrize("policy", ONLINE)
 @pytest.mark.parametrize("changes", [{}, {"disk_time": "exponential", "network_mb_per_s": 1, "think_time_us": 500}])
 def test_with_one_terminal_the_cache_sees_the_order_of_the_trace(policy, changes):
-    """A write is an access before the read that follows it, however slow the link is: each outcome must be the
-    replay's."""
+    """A write must count as an access before the read that follows it, however slow the link is, so each outcome must
+    equal the replay's."""
     trace, hits = skewed(), np.zeros(20_000, bool)
     got = run_live(trace, policy, 150, replace(ALONE, **changes), 6.3, np.random.default_rng(1), hits=hits)
     expected, hit = replayed(trace, policy, 150)

@@ -1,4 +1,5 @@
-"""Check that the storage server's kernel equals its reference to the nanosecond, priced and live."""
+"""Check that the storage server's kernel equals its reference to the nanosecond, with given outcomes and in live
+runs."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -57,19 +57,20 @@ STRIPE = SMALL.stripe_pages
 @pytest.mark.parametrize(
     ("writes", "reads_and_writes"),
     [
-        ([(0, 1)], (2, 2)),  # the small write: old data and parity, new data and parity
-        ([(3, 5)], (2, 2)),  # pages of one strip are one operation
+        ([(0, 1)], (2, 2)),  # a small write reads old data and parity, and writes new data and parity
+        ([(3, 5)], (2, 2)),  # adjacent pages of one strip are one operation
         ([(7, 2)], (3, 3)),  # two strips
         ([(0, 24)], (3, 4)),  # three strips of six: the three others are read
         ([(0, 40)], (1, 6)),
         ([(0, STRIPE)], (0, 7)),  # the full stripe: nothing is read
-        ([(0, 4), (8, 4), (16, 4), (24, 4), (32, 4), (40, 4)], (0, 7)),  # the same part of every strip is known
+        ([(0, 4), (8, 4), (16, 4), (24, 4), (32, 4), (40, 4)], (0, 7)),  # the same part of every strip is written
         ([(0, 4), (8, 4), (16, 4), (24, 4), (32, 4), (40, 2)], (1, 7)),
     ],
 )
 def test_a_destage_takes_the_operations_of_raid_5(writes, reads_and_writes):
     parameters = replace(DESTAGE_ALL, destages=1)
-    first = (0, STRIPE * 100, 1, True)  # its destage, the only one allowed, lasts until the other stripe is written
+    # Its destage, the only one allowed at a time, lasts until the other stripe is written.
+    first = (0, STRIPE * 100, 1, True)
     interval = run(parameters, [first, *((1, page, pages, True) for page, pages in writes)])
     assert interval.counts["destages"] == 2
     assert interval.counts["full_destages"] == (reads_and_writes[0] == 0)
@@ -82,15 +83,15 @@ def test_a_destage_takes_the_operations_of_raid_5(writes, reads_and_writes):
     ("held", "reads_and_writes"),
     [
         ([], (2, 2)),
-        ([(0, 1)], (1, 2)),  # the page's old contents: only the old parity is read
-        ([(8 * strip, 1) for strip in range(1, 6)], (0, 2)),  # the other strips: the parity is computed from data
+        ([(0, 1)], (1, 2)),  # the page's old contents are cached, so only the old parity is read
+        ([(8 * strip, 1) for strip in range(1, 6)], (0, 2)),  # the other strips are cached, so nothing is read
         ([(8 * strip, 1) for strip in range(6)], (0, 2)),
-        ([(1, 7)], (2, 2)),  # other pages are no help
+        ([(1, 7)], (2, 2)),  # other cached pages do not help
     ],
 )
 def test_a_parity_from_the_read_cache_reads_what_it_does_not_hold(held, reads_and_writes):
     parameters = replace(DESTAGE_ALL, destages=1, parity_from_cache=True)
-    first = (0, STRIPE * 100, 1, True)  # its destage, the only one allowed, delays the other
+    first = (0, STRIPE * 100, 1, True)  # its destage, the only one allowed at a time, delays the other
     reads = [(1, page, pages, False) for page, pages in held]
     interval = run(parameters, [first, *reads, (2, 0, 1, True)])
     done = operations(interval)
@@ -125,7 +126,7 @@ def test_a_miss_takes_what_the_drive_takes_and_a_hit_the_controller_alone():
 def test_a_miss_reads_its_pages_the_rest_of_its_track_or_the_track(staging, hits):
     made = controller(replace(SMALL, staging=staging))
     found = []
-    for number, page in enumerate((8 + 3, 8 + 7, 8)):  # one page each, of the same track
+    for number, page in enumerate((8 + 3, 8 + 7, 8)):  # one page each, all of the same track
         interval = made.run(*(np.array([value]) for value in (number * SECOND, page, 1, False)), (number + 1) * SECOND)
         found.append(interval.counts["read_hits"])
     assert found == hits
@@ -224,7 +225,8 @@ def test_copies_of_requests_come_a_tenth_of_a_second_apart():
     one = replace(SMALL, processors=1, slices=3, controller_us=1000)
     busy = [(0, 0, 1, True), (100 * MS, 8, 1, True), (200 * MS, 16, 1, True), (SECOND, 24, 1, True)]
     interval = run(one, busy)
-    # at 0.1 s a copy of the first comes before the second; at 0.2 s one of the second and one of the first
+    # At 0.1 s, a copy of the first request precedes the second one; at 0.2 s, a copy of the second and one of the first
+    # precede the third.
     assert interval.write_ns["controller"] == (0 + 1 + 2 + 0 + 4) * MS, "four waits, and four services of 1 ms each"
 
 
@@ -437,11 +439,12 @@ def test_requests_of_the_past_are_refused():
 
 
 def test_a_stream_over_the_hosts_strips_is_detected_once_on_each_array():
-    """Each array's part is contiguous, so the controller must see four streams, each missed once, then read ahead."""
+    """Each array's part is contiguous, so the controller must see four streams; each must miss once and then be read
+    ahead."""
     striped = replace(SMALL, host_stripe_kb=64, host_stripe_arrays=4, cache_mb=64)
     prefetch = {"degree": 8, "trigger": 4, "threshold": 3}
     made = controller(striped, prefetch=prefetch)
-    number = 400  # requests of a strip of two tracks each
+    number = 400  # requests for strips of two tracks each
     rows = [(i * 50 * MS, 16 * i, 16, False) for i in range(number)]
     made.run(*map(np.array, zip(*rows, strict=True)), number * 50 * MS + SECOND)
     whole = run(replace(striped, host_stripe_kb=0), rows, prefetch=prefetch)

@@ -62,11 +62,11 @@ def small_controllers(draw):
 
 @st.composite
 def loads(draw):
-    """Draw requests in bursts and pauses: runs of a few streams, and pages anywhere; some at the same moment."""
+    """Draw requests in bursts and pauses: runs of a few streams and random pages, some of them at the same time."""
     kinds = st.tuples(
         st.sampled_from([0, 0, 1, 10, 200]),  # ms since the previous request
         st.booleans(),  # write
-        st.integers(0, 5),  # number of a stream; from 3 on, a page anywhere
+        st.integers(0, 5),  # stream number; 3 and above mean a random page
         st.integers(0, PAGES - MAX_PAGES - 1),
         st.integers(1, 17),
     )

@@ -107,7 +107,7 @@ def test_tables_have_the_ledgers_columns(minutes):
 
 
 def test_a_run_without_further_policies_compares_the_papers_own(minutes, tmp_path):
-    """`config/full.yaml` names no policy beyond the paper's."""
+    """`config/full.yaml` names no policies other than the paper's, so the table must compare exactly these."""
     fitted, beyond = tmp_path / "fitted.csv", tmp_path / "beyond.csv"
     pd.Series(VALUES, name="value").rename_axis("parameter").to_csv(fitted)
     sarc_runs.schedules(MACHINE, fitted, [], [1], {"divisor": 16, "values": {}}, 1).to_csv(beyond, index=False)
@@ -229,7 +229,7 @@ def test_a_distance_is_that_of_responses_where_the_line_is_flat_and_of_loads_whe
     assert distance(loads, line, 100, 1.5) == pytest.approx(np.log(1.5))
     assert distance(loads, line, 210, 30.0) == pytest.approx(np.log(210 / 200.5), abs=0.001)
     assert distance(loads, line, 201, 30.0) < 0.005, "the load is off by less than half a per cent"
-    beyond = np.exp(np.log(1000) + 2 * np.log(1000))  # as steep as the last piece, twice as far
+    beyond = np.exp(np.log(1000) + 2 * np.log(1000))  # the last piece, extended with the same slope by twice its length
     assert distance(loads, line, 201 * (201 / 200) ** 2, beyond) == pytest.approx(0, abs=1e-9)
     assert distance(loads, line, 50, 1.0) == pytest.approx(np.log(2)), "the line is not extended at its beginning"
 
@@ -260,7 +260,8 @@ def test_a_search_doubles_what_has_strides_of_doublings():
 
 
 def made_up_responses(published, seen):
-    """Return values, and a simulation whose responses fit best at them; only the first seed prefers another degree."""
+    """Return parameter values, and a simulation whose responses fit best at these; only the first seed prefers another
+    degree."""
     best = {"load_factor": 0.93, "host_slots": 4, "controller_us": 140, "contention_us": 7.5}
     best |= {"footprint_sensitive_gb": 240, "insertion": 0.16, "degree": 16, "staging": 0}
     scale = {"host_slots": 10, "controller_us": 1000, "contention_us": 100, "footprint_sensitive_gb": 1000}

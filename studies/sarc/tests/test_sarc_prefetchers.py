@@ -110,6 +110,7 @@ def test_streams_get_what_they_ask_for_or_what_the_drives_can_give(table):
         assert (hundred.loc[(cache_mb, 2.0), "mb_per_s"] < 150).all()
     # In the smallest cache a stream's tracks are evicted before its next read: nothing is ever detected or prefetched.
     assert hundred.loc[(256, 2.0), "operations_per_request"].tolist() == pytest.approx([8.0] * 14, rel=1e-3)
-    # In the largest, streams get more from a prefetcher that reads ahead than from one that waits for misses.
+    # In the largest cache, streams get more hits from a prefetcher that reads ahead than from one that waits for
+    # misses.
     large = hundred.loc[(8192, 2.0, "lru_top"), "mb_per_s"]
     assert large["amp"] > large["fa8"] > large["fs8"] > large["fs4"]

@@ -1,4 +1,5 @@
-"""Test the virtual-log study's hosts and file systems: times by hand, order of writes, and that nothing is lost."""
+"""Test the virtual-log study's hosts and file systems: times computed by hand, the order of writes, and that nothing is
+lost."""
 
 from pathlib import Path
 
@@ -98,7 +99,7 @@ def test_creating_writes_inode_then_directory_and_the_data_behind():
 
 def test_inodes_never_take_the_blocks_of_the_directory():
     store = Recorder()
-    most = GROUP * 2 - 1  # an inode per 2 KB, one of them the directory's
+    most = GROUP * 2 - 1  # one inode per 2 KB; one of them is the directory's
     Ufs(store, HOSTS["sparc10"], 5000).small_files(most)
     directory = 8 * (2 + GROUP * 2 // 32)
     inodes = {sector for write, sector, count in store.requests if write and count == 8 and sector < directory}
@@ -132,7 +133,7 @@ def test_a_large_file_is_written_and_read_in_clusters():
     store = Recorder()
     Ufs(store, HOSTS["ultra170"], 5000).large_file(56 * 4096, seed=1)
     writes = [request for request in store.requests if request[0]]
-    assert writes[0] == (True, 8 * 130, 8 * DIRECT)  # the direct blocks, then the next group
+    assert writes[0] == (True, 8 * 130, 8 * DIRECT)  # the direct blocks; the next group follows
     assert [count for _, _, count in writes[1:5]] == [112, 112, 112, 16]
     reads = [request for request in store.requests if not request[0]]
     assert len(reads) == 2 * 6 + 56  # clusters and the indirect block, twice; then block by block

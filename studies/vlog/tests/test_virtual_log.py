@@ -132,7 +132,7 @@ def test_filling_leaves_the_reserve_on_every_track(unit):
     blocks = 600 // unit
     disk = virtual_log(SMALL, blocks, block_sectors=unit, log_map=False, reserve=128 // unit)
     disk.replay(np.arange(blocks) * unit, np.full(blocks, unit), np.array([0]), 0)
-    half = 128 // unit  # of a track
+    half = 128 // unit  # blocks in half a track
     assert sorted(disk.live())[-5:] == [blocks % half, half, half, half, half]
 
 
@@ -194,7 +194,7 @@ def test_the_compactor_empties_tracks_and_loses_nothing():
     assert disk.compact(100) == (disk.live() == 0).sum() == disk.emptied > 3
     assert disk.now > begin
     assert len(np.unique(disk.mapping())) == blocks
-    assert disk.compact(100) == 0  # what the other tracks hold fits nowhere else
+    assert disk.compact(100) == 0  # the contents of the other tracks fit nowhere else
 
 
 def test_the_compactor_stops_when_its_time_is_over():
@@ -245,8 +245,8 @@ def test_a_slice_has_at_most_the_cylinders_of_the_outermost_zone():
     "zone", [{"slips": [5]}, {"spares": 2}, {"spares": 2, "defects": [[3, 255]]}, {"unused_at_front": 64}]
 )
 def test_drives_with_slipped_spare_or_remapped_sectors_are_not_slices(zone):
-    """Even a drive with one zone must be refused if it has such sectors; a slice that is cut from it has none of
-    them."""
+    """A drive with slipped, spare, remapped or unused sectors must be refused even if it has one zone; a slice that is
+    cut from it has no such sectors."""
     whole = SMALL.data["geometry"]["zones"][0]
     kind = SMALL.replace({"geometry.sparing.scheme": "track", "geometry.zones": [whole | zone]})
     with pytest.raises(ParameterError, match="zones, spares, defects or unused sectors; expected a slice"):

@@ -98,7 +98,7 @@ def test_the_walk_from_the_tail_reads_little_and_the_scan_finds_the_same():
     assert [(p, int(tree[p]["address"]), int(tree[p]["sequence"])) for p in range(40)] == sorted(
         found[:3] for found in walked.pieces
     )
-    assert walked.from_tail and walked.sectors_read < 200  # 40 pieces, and the stale pointers tried
+    assert walked.from_tail and walked.sectors_read < 200  # the records of 40 pieces, and stale pointers that are tried
     assert not scanned.from_tail and scanned.sectors_read == len(media) // 512
 
 

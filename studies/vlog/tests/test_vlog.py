@@ -56,7 +56,8 @@ def test_equal_seeds_give_equal_tables(latencies):
 
 
 def test_runs_under_the_same_changes_share_one_slice():
-    """Cutting a slice takes longer than a short run, and hundreds of runs use the same two."""
+    """Runs must share a slice, because cutting one takes longer than a short run and hundreds of runs use the same
+    two."""
     shorter = SEAGATE.changed(head_switch_ms=0.195)
     assert SEAGATE.changed(head_switch_ms=0.195, host_factor=0).kind is shorter.kind is not SEAGATE.kind
     assert shorter.kind.data["mechanics"]["head_switch_ms"] == 0.195
@@ -202,9 +203,9 @@ def test_sensitivity_varies_hosts_and_drives():
 def test_every_alternative_of_a_drive_is_varied(name):
     platform = PLATFORMS[name]
     listed = {key: entry["vary"] for key, entry in platform.kind.data["sources"].items() if "vary" in entry}
-    assert listed.pop("cache.almost_hits") == [False]  # reads only
+    assert listed.pop("cache.almost_hits") == [False]  # affects reads only
     varied = list(vlog_conditions.drive_variations(platform))
-    assert len(varied) == sum(map(len, listed.values())) + 2  # and half and twice the seek times
+    assert len(varied) == sum(map(len, listed.values())) + 2  # plus half and twice the seek times
     assert len({change for change, _ in varied}) == len(listed) + 1
 
 

@@ -93,7 +93,7 @@ def test_the_network_of_queues_against_closed_formulas():
 
 
 def test_waits():
-    """One server must have the wait of M/M/1, several servers a shorter one, and a saturated server NaN."""
+    """One server must have the wait of M/M/1, several servers a shorter wait, and a saturated server a wait of NaN."""
     assert sarc.wait(0.8, 1) == pytest.approx(4)
     assert 0 < sarc.wait(0.8, 16) < 0.3
     assert math.isnan(sarc.wait(1.0, 1)) and math.isnan(sarc.wait(sarc.SATURATED, 1))
@@ -150,7 +150,8 @@ def test_hac_pays_for_its_overhead(traversals, found):
 
 
 class Step:
-    """A conclusion that gains 10 % at device times from 100 us on and loses 1 % below; in 1997 it always gains 10 %."""
+    """A made-up conclusion whose gain is 10 % at device times from 100 us on and -1 % below; in 1997 it is always 10
+    %."""
 
     study, threshold_pct, cases = "mq", 1.0, ("one",)
 
@@ -239,7 +240,7 @@ def test_the_virtual_log_gains_on_disks_only(found):
 
 
 def test_a_device_that_is_known_by_its_time_reads_8_kb_in_that_time(found):
-    """However fast the device, its transfer must not take longer than its time."""
+    """However fast the device is, its transfer must not take longer than its access time."""
     study = ROOT / "studies" / "epcm"
     settings = yaml.safe_load((ROOT / "config" / "config.yaml").read_text())["epcm"]
     files = study / "machine.yaml", study / "machine_today.yaml"

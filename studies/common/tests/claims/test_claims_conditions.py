@@ -12,7 +12,8 @@ from misspenalty_studies.common.claims.report import judge
 from misspenalty_studies.common.judge import STUDIES, write_conditions
 
 ROOT = Path(__file__).parents[4]
-PUBLISHED = {128: (8.85, 19.85), 256: (17.66, 31.42), 512: (31.69, 44.34)}  # ratios of LRU and MQ, from the ledger
+# Published hit ratios of LRU and MQ in %, by cache size in MB.
+PUBLISHED = {128: (8.85, 19.85), 256: (17.66, 31.42), 512: (31.69, 44.34)}
 POINTS = {f"mq.table4.{policy}.{size}" for policy in ("lru", "mq") for size in PUBLISHED}
 
 

@@ -104,14 +104,14 @@ def test_the_basis_follows_the_record_of_fits(judged):
     judged = judged.frame
     basis = judged[judged["verdict"] != "not_testable"].set_index("id")["basis"]
     for claim in (
-        "hac.fig9.conversion_over_fetch.t1", "hac.fig9.dominated",  # the target itself
-        "hac.proj.ppro_conversion.t1", "hac.proj.slower_network",  # quotients and sums
+        "hac.fig9.conversion_over_fetch.t1", "hac.fig9.dominated",  # claims on the fitted values themselves
+        "hac.proj.ppro_conversion.t1", "hac.proj.slower_network",  # quotients and sums of fitted values
         "sarc.fig6.power.cs", "epcm.fig8.shift",
     ):  # fmt: skip
         assert basis[claim] == "fitted", claim
     fits = load_calibration(ROOT / "data" / "calibration.yaml")
     driven = {(fit.study, drive["table"]) for fit in fits for drive in fit.drives}
-    for study in ("sarc", "hac", "epcm"):  # a fitted or chosen parameter drives each of their tables
+    for study in ("sarc", "hac", "epcm"):  # each of their tables depends on a fitted or chosen parameter
         names = {name.removesuffix("_calibrated") for of, name in driven if of == study}
         assert {f"{study}_{item}" for item in STUDIES[study].TABLES} == names
         assert set(basis[basis.index.str.startswith(f"{study}.")]) == {"calibrated", "fitted"}

@@ -134,8 +134,9 @@ def test_the_order_is_the_ledgers_and_not_that_of_the_recorded_members():
         (True, {"sarc": 1.05, "lru_top": 1.0, "lru_bottom": 2}, "reproduced"),
         (True, {"sarc": 0.1, "lru_top": 0.1 * 1.05, "lru_bottom": 2}, "reproduced"),  # 0.1*1.05 exceeds 0.105 in binary
         (True, {"sarc": 1.0, "lru_top": 1.051, "lru_bottom": 2}, "not_reproduced"),
-        (True, {"sarc": 1.0, "lru_top": 1.04, "lru_bottom": 1.02}, "not_reproduced"),  # the third lies between them
-        (False, {"sarc": 1.0, "lru_top": 1.5, "lru_bottom": 2}, "reproduced"),  # without `tie` a group is unranked
+        # Here, lru_bottom lies between the tied pair.
+        (True, {"sarc": 1.0, "lru_top": 1.04, "lru_bottom": 1.02}, "not_reproduced"),
+        (False, {"sarc": 1.0, "lru_top": 1.5, "lru_bottom": 2}, "reproduced"),  # without `tie`, a group has no order
         (False, {"sarc": 1.5, "lru_top": 1.0, "lru_bottom": 2}, "reproduced"),
         (False, {"sarc": 1.5, "lru_top": 2.5, "lru_bottom": 2}, "not_reproduced"),
     ],
@@ -229,7 +230,7 @@ def test_trend_is_strictly_monotonic(direction, values, verdict):
         ([1, 2, 3], [4, 5, 6], "increasing", "reproduced"),
         ([1, 2, 3], [4, 4, 6], "increasing", "reproduced"),  # a tie does not contradict the direction
         ([1, 2, 3], [4, 6, 5], "increasing", "not_reproduced"),
-        ([1, 2, 3], [4, 4, 4], "increasing", "not_reproduced"),  # no pair has the direction
+        ([1, 2, 3], [4, 4, 4], "increasing", "not_reproduced"),  # no pair increases
         ([1, 2, 3], [6, 5, 4], "decreasing", "reproduced"),
     ],
 )
@@ -302,8 +303,8 @@ def test_a_limit_may_be_obtained_as_well():
 
 
 def test_a_limit_that_is_a_difference_has_the_digits_of_the_printed_numbers():
-    """The limit 10.71486581 - 7.939996133 = 2.774869677 s follows from numbers of ten digits; 2.77486968 s must not
-    exceed it."""
+    """The limit 10.71486581 - 7.939996133 = 2.774869677 s is computed from numbers of ten digits, so 2.77486968 s must
+    not count as exceeding it."""
     one = claim("bound", {"op": "<=", "limit": 1.21})
     saved, cold, compute = 2.77486968, 10.71486581, 7.939996133
     assert decide(one, "bound", saved, limit=cold - compute).verdict == "not_reproduced"

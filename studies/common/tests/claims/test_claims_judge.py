@@ -68,7 +68,7 @@ def small(rates=None, hits=None, ledger=SMALL, study=STUDY, **options):
 
 
 def equal(a, b):
-    """Tell whether two recorders hold the same numbers."""
+    """Return whether two recorders hold the same numbers."""
     return repr(sorted(vars(a).items())) == repr(sorted(vars(b).items()))
 
 
@@ -262,7 +262,7 @@ def test_asking_again_who_reads_the_same_cells_runs_no_claims_again():
 
     cell = {"table": "x_rates", "where": {"mb": 1, "policy": "lru"}, "column": "rate"}
     once = count(fit(published=(cell,), drives=({"table": "x_rates"},)))
-    columns = {"table": "x_rates", "columns": ["rate"]}  # the table has no others
+    columns = {"table": "x_rates", "columns": ["rate"]}  # the table has no other columns
     assert count(*(fit(published=(cell,), drives=({"table": "x_rates"}, columns)) for _ in range(2))) == once > 1
 
 

@@ -50,7 +50,7 @@ def value(recorder, ms):
         (10.0, 9.0, "tie"),
         (10.5, 1.2, "tie"),  # the interval lies on both sides of the published number, and crosses one edge
         (-1.0, 0.5, "not_reproduced"),
-        (0.5, 0.7, "not_reproduced"),  # above zero, but not beyond the noise
+        (0.5, 0.7, "not_reproduced"),  # above zero, but by less than the noise
     ],
 )
 def test_a_number_whose_interval_crosses_the_tolerance_is_a_tie(obtained, half, expected):

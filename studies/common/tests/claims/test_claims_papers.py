@@ -220,7 +220,7 @@ def test_each_study_is_judged_from_its_own_tables():
         assert "reproduced" in set(frame.loc[frame["study"] == study, "verdict"])
 
 
-# Orderings and trends that read a key, or an extreme over several cells: they need not reverse if values are inverted.
+# These orderings and trends read a key or an extreme over several cells, so inverting the values need not reverse them.
 COMPOUND = {
     "sarc.fig6.saturation",
     "epcm.fig7b.epcm_below_hot",

@@ -38,7 +38,8 @@ def test_a_claim_counts_once_per_fact_and_alone_before_together():
     conditions = tried(
         ("mq.a", "level of 8 MB", "reproduced"),  # two sizes of one fact: counted once
         ("mq.a", "level of 9 MB", "reproduced"),
-        ("mq.a", "level of 8 MB; writes bypass", "reproduced"),  # not counted as together, because one fact suffices
+        # One fact alone reproduces mq.a, so this pair of facts does not count.
+        ("mq.a", "level of 8 MB; writes bypass", "reproduced"),
         ("mq.b", "level of 8 MB; writes bypass", "reproduced"),
         ("mq.b", "writes bypass", "not_reproduced"),
         ("mq.c", "writes bypass", "direction"),  # only the direction is right: not reproduced
@@ -49,7 +50,8 @@ def test_a_claim_counts_once_per_fact_and_alone_before_together():
 
 
 def test_a_claim_that_the_baseline_reproduces_counts_for_no_fact():
-    """Every condition is run with one seed, so a claim that one seed alone reproduces must count for no fact."""
+    """Every condition is run with one seed, so a claim that one seed alone reproduces must not be attributed to any
+    fact."""
     conditions = tried(
         ("mq.a", "one seed", "reproduced"),
         ("mq.a", "level of 8 MB", "reproduced"),

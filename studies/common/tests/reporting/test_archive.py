@@ -307,7 +307,8 @@ def test_what_a_forged_archive_says_is_shown_as_one_plain_line(archive, checkout
 
 
 def test_entries_that_share_their_bytes_are_refused(archive, checkout):
-    """A directory that named the same bytes many times could turn a megabyte into terabytes to read."""
+    """Entries that share their bytes must be refused, because with many of them a megabyte could expand to
+    terabytes."""
     data = b"x" * (archive.stat().st_size + 1000)
     repack(archive, {"results/a.csv": data})
     with zipfile.ZipFile(archive, "a") as stored:
@@ -427,7 +428,7 @@ def test_an_entry_that_lies_about_its_size_is_refused(archive, checkout):
     ids=["changed", "removed", "deep", "infinite", "other digest"],
 )
 def test_a_forgery_with_its_own_checksums_is_different(checkout, tmp_path, changes):
-    """The forged archive is consistent in itself, so the comparison with the checkout must find each changed file."""
+    """The forged archive is internally consistent, so the comparison with the checkout must find each changed file."""
     assert set(different(forged(checkout, tmp_path, changes), checkout)) == set(changes)
 
 
@@ -450,8 +451,8 @@ def test_a_forged_release_is_different(checkout, tmp_path):
     ],
 )
 def test_forged_code_is_different(archive, checkout, changes, told):
-    """A forged description of code must be different. If only its commit is forged, which cannot be compared outside
-    git, the report must say so."""
+    """A forged description of the code must be reported as different. A forged commit alone cannot be checked outside
+    git, and the report must say so."""
     with zipfile.ZipFile(archive) as stored:
         code = json.loads(stored.read(CODE))
     forged_code = code | changes if isinstance(changes, dict) else changes
@@ -589,7 +590,7 @@ def test_the_commands(checkout, tmp_path, capsys):
     told = capsys.readouterr().out
     assert f"{TABLE}: is missing in this checkout: `make supplement` makes it" in told
     assert "results/mq/new.csv: is not in the archive" in told
-    *_, one, other, counts = told.splitlines()  # what is different comes last, where a reader looks
+    *_, one, other, counts = told.splitlines()  # the differences come last, where a reader looks
     assert one.startswith("different ") and other.startswith("different ") and counts.endswith("2 different")
     described = {TABLE: {"bytes": 1, "sha256": ""}}
     (checkout / "results/manifest.json").write_text(json.dumps({"inputs": {}, "outputs": described}))

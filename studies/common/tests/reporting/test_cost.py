@@ -17,8 +17,8 @@ MB = 2**20
 
 @pytest.fixture
 def checkout(tmp_path):
-    """Make a checkout whose index lists three files made by different rules, with one of these files and the two texts
-    with markers."""
+    """Make a checkout with the two texts and their markers, an index of three files that different rules make, and one
+    of these files."""
     (tmp_path / "results" / "mq").mkdir(parents=True)
     (tmp_path / "results" / "mq" / "table4.csv").write_bytes(b"x" * 3_200_000)
     made = {

@@ -22,7 +22,7 @@ FUNCTIONS = [
 ]
 LOADED = """
 import importlib, json, sys
-import misspenalty  # so that what this parent package loads is not counted
+import misspenalty  # imported first, so that the modules that this parent package loads are not counted
 before = set(sys.modules)
 importlib.import_module({module!r})
 print(json.dumps(sorted(n for n in set(sys.modules) - before if n.startswith("misspenalty"))))

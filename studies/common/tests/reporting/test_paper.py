@@ -28,12 +28,12 @@ SOURCES = [
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Make a folder like the repository: all that the documents are made from, with a blank page for every figure."""
+    """Make a folder like the repository, with all inputs of the documents and a blank page for every figure."""
     root = tmp_path_factory.mktemp("repository")
     with matplotlib.rc_context(style.STYLE):
         blank = style.new_figure(1, 1)
     paths = {path for name in DOCUMENTS for path in paper_inputs(PAPER / f"{name}.typ", ROOT)}
-    for pattern in ("studies/*/study.yaml", "results/*/conditions.csv"):  # the sources compute their names
+    for pattern in ("studies/*/study.yaml", "results/*/conditions.csv"):  # the sources compute the names of these
         paths |= {path.relative_to(ROOT) for path in ROOT.glob(pattern)}
     for path in paths:
         if path.suffix in (".pdf", ".svg", ".png"):
@@ -200,14 +200,16 @@ def results():
     gains = pd.read_csv(ROOT / "studies" / "mq" / "published" / "fig7.csv")
     typed = {f"{value:g}" for value in [*published["hit_ratio_pct"], *gains["normalized_rate"].dropna()]} - {"1"}
     judged = [claim.study for claim in LEDGER]
-    typed |= {str(len(judged)), *(str(judged.count(study)) for study in set(judged))} - {"100"}  # percentages
+    # Leave out 100, which also occurs as a percentage.
+    typed |= {str(len(judged)), *(str(judged.count(study)) for study in set(judged))} - {"100"}
     sizes = yaml.safe_load((ROOT / "config" / "config.yaml").read_text())["mq"]["cache_mb"]
     return sorted(typed | {f"{size} MB" for size in sizes})
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_no_result_is_typed_into_the_documents(source):
-    """The source must not contain decimal numbers other than lengths, section numbers and releases, nor `results`."""
+    """The source must contain no value of `results` and no decimal numbers except lengths, section numbers and
+    releases."""
     assert not numbers_of(source), "read it from a result file"
     text = re.sub(r"//[^\n]*", "", source.read_text())
     found = [value for value in results() if re.search(rf"(?<![\w.]){re.escape(value)}(?![\w.])", text)]

@@ -162,7 +162,8 @@ def times_of_sarc():
 
 
 def in_paper_lost():
-    """Return the phrases, with the tables' numbers, that our paper must contain on each paper whose traces are lost."""
+    """Return the phrases, with the tables' numbers, that our paper must contain about each paper whose traces are
+    lost."""
     lead = table("mq/table4").pivot(index="cache_mb", columns="policy", values="hit_ratio_pct")
     lead = (lead["mq"] - lead["lru"]).sort_index()
     gains = table("mq/bounds").set_index("cache_mb")["rate_gain_pct"].sort_index()
@@ -200,8 +201,8 @@ def in_paper_lost():
 
 
 def in_paper_surviving():
-    """Return the phrases, with the tables' numbers, that our paper must contain on each study of papers whose traces or
-    results survive."""
+    """Return the phrases, with the tables' numbers, that our paper must contain about each study of papers whose traces
+    or results survive."""
     program = table("classics/program")
     equal = [
         program[(program["policy"] == p) & (program["reading"] == r)] for p, r in (("lru", "own"), ("lirs", "program"))

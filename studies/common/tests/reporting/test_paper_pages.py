@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[4]
 PPI = 48
 SCALE = PPI / 72
 LEFT, RIGHT, TOP, BOTTOM = 45.6, 595.3 - 45.6, 56.6, 841.9 - 56.6  # pt: edges of the text area
-SLACK = 10.0  # pt: letters and hyphens that lean over the edge, descenders of a last line
+SLACK = 10.0  # pt: allowance for letters and hyphens that lean over the edge, and for descenders of a last line
 LEAST = 0.6  # minimum share of a page's height that has content
 PAGE = f"""
 #set page(width: 595.3pt, height: 841.9pt, margin: (x: {LEFT}pt, y: {TOP}pt), numbering: none)

@@ -69,7 +69,7 @@ def browser():
 
 
 def chromium():
-    """Return the path of a Chromium; if there is none, install Debian's package."""
+    """Return the path of Chromium; if it is missing, install Debian's package."""
     if not (found := next(filter(None, map(shutil.which, BROWSERS)), None)):
         installed("apt-get", "install", "-y", "-qq", "--no-install-recommends", "chromium")
     return found or shutil.which("chromium")
@@ -116,7 +116,8 @@ def axe(tmp_path_factory, npm):
 
 @pytest.fixture(scope="session")
 def whole(tmp_path_factory, root):
-    """Return the site of one study with all saved notebooks and the documentation, which must build without warning."""
+    """Return the site of one study with all saved notebooks and the documentation, which must build without
+    warnings."""
     out = tmp_path_factory.mktemp("whole")
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-d", out / "doctrees"]

@@ -1,4 +1,5 @@
-"""Test that pages of notebooks fetch nothing, describe their pictures in alternative texts, and lack dead controls."""
+"""Test that pages of notebooks fetch nothing, describe their pictures in alternative texts, and have no dead
+controls."""
 
 import json
 import runpy

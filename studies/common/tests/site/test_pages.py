@@ -1,5 +1,5 @@
-"""Test that the site of one study is complete, requests nothing from other hosts, and works in a browser, at the width
-of a phone, too."""
+"""Test that the site of one study is complete, requests nothing from other hosts, and works in a browser, even at the
+width of a phone."""
 
 import html
 import json
@@ -115,7 +115,7 @@ def test_the_filters_of_claims_are_kept_in_the_address(site, page):
     page.goto(page.url.split("#")[0] + "#length=1&verdict=unknown&role=")
     page.reload()
     assert page.url.endswith("#role=") and page.locator("select[name=verdict]").input_value() == ""
-    page.goto(page.url.split("#")[0] + "#verdict=reproduced")  # the page stays open
+    page.goto(page.url.split("#")[0] + "#verdict=reproduced")  # only the hash changes, so the page stays open
     page.get_by_text(re.compile(f"^{shown} claims$")).wait_for()
     page.goto(page.url.split("#")[0] + "#main")
     assert page.locator("table.claims tbody tr:visible").count() == shown
@@ -150,7 +150,7 @@ def test_a_printed_page_has_whole_tables_and_no_buttons(site, page):
 
 @pytest.mark.parametrize("name", ["study/vlog.html", "claims.html", "claim/vlog.table2.new_disk.html", "files.html"])
 def test_a_page_fits_into_320_pixels(site, page, name):
-    """A screen of 1280 pixels has this width at a zoom of 400 %."""
+    """A page must fit into 320 pixels, which is the width of a 1280-pixel screen at a zoom of 400 %."""
     page.set_viewport_size({"width": 320, "height": 640})
     page.goto(f"file://{site}/{name}")
     assert page.evaluate("document.documentElement.scrollWidth") <= 320

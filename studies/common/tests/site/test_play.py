@@ -109,7 +109,8 @@ def refused(page, action, **values):
 
 @pytest.fixture(scope="module")
 def traces(page, tmp_path_factory):
-    """Return three traces by name, which are opened in the browser, too; the last one is a file of the reader's own."""
+    """Return three traces by name, which are also opened in the browser; the last one is a file that the reader
+    supplies."""
     small = misspenalty.open_trace(ROOT / "tests" / "data" / "tpcc_small.parquet")
     prompts = misspenalty.open_trace(ROOT / "data" / "raw" / "kvcache" / "conversation.jsonl.xz")
     for name in ("tpcc_small", "conversation"):
@@ -127,7 +128,7 @@ def traces(page, tmp_path_factory):
 def test_the_page_runs_by_itself_on_opening(page):
     assert "replays of" in status(page)
     assert page.locator("table.results tbody tr").count() == 24 and page.locator(".curve svg").count() == 1
-    assert page.locator(".curve svg").get_by_text("Policy", exact=True).count() == 1  # one legend
+    assert page.locator(".curve svg").get_by_text("Policy", exact=True).count() == 1  # the chart has one legend
     first = page.locator("table.results tbody tr").first.inner_text().split("\t")
     trace = misspenalty.open_trace(ROOT / "tests" / "data" / "tpcc_small.parquet")
     native = simulate(trace, "arc", "1%")
@@ -355,7 +356,7 @@ def test_response_times_equal_native_ones_for_every_device(page, traces, device)
 
 @pytest.mark.parametrize(("device", "interval"), [("1ms", 300), ("cheetah9lp", 20_000)])
 def test_response_times_equal_native_ones_in_an_open_loop(page, traces, device, interval):
-    """Results must agree at loads below and above the device's capacity; an open loop does not wait for answers."""
+    """Results must agree at loads below and above the device's capacity; an open loop does not wait for completions."""
     if device == "cheetah9lp":
         put(page, device)
     compared(page, "own", traces["own"], "lru", device, "interval", f"{interval}us")
@@ -441,7 +442,7 @@ def test_the_command_names_a_file_as_a_shell_reads_it(page, name, typed):
 
 
 def test_a_run_keeps_its_choices_and_a_file_dropped_meanwhile_waits(page):
-    """No choice can change during a run, and the two runs end one after the other."""
+    """The settings must not change during a run, and the second run must begin only after the first has ended."""
     page.select_option("select[name=trace]", "tpcc_small")
     states = page.evaluate("""async () => {
         const seen = [];
@@ -499,7 +500,8 @@ def test_a_claim_is_judged_as_archived(page):
     ],
 )
 def test_an_order_is_judged_by_the_rule_of_the_ledger(page, tolerance, ratios, expected):
-    """An order called clear is a tie within 5 % of the smaller number; equal numbers have no order."""
+    """An order that the paper calls clear is a tie if the numbers differ by at most 5 % of the smaller one; equal
+    numbers have no order."""
     claim = {"form": "order", "tolerance": tolerance}
     call = "([claim, ratios]) => verdict(claim, ratios[0] - ratios[1], ratios)"
     assert page.evaluate(call, [claim, ratios]) == expected
@@ -511,7 +513,7 @@ def test_a_link_to_a_claim_judges_it(browser, address):
     loaded(page)
     assert "MQ leads LRU by 12.65 points" in page.locator(".judged").inner_text()
     assert "right direction, as archived" in page.locator(".judged").inner_text()
-    assert page.locator("input[name=policy]:checked").count() > 1  # so that Play works, too
+    assert page.locator("input[name=policy]:checked").count() > 1  # so that the button Play works
     page.evaluate("location.hash = 'claim=mq.table4.mq.128'")
     page.locator(".judged").get_by_text("MQ, 128 MB of storage cache").wait_for(timeout=120_000)
     page.close()
@@ -592,7 +594,7 @@ def test_the_page_is_given_claims_directives_and_the_modules_that_it_imports():
      ("1ms", "interval", "1ms", "p99, µs", "8 timed replays of")],
 )  # fmt: skip
 def test_the_page_fits_a_phone(browser, address, device, load, amount, head, said):
-    """The address sets what is replayed, with response times if it names a device."""
+    """The address must determine what is replayed; if it names a device, the page must show response times."""
     settings = {"trace": "tpcc_small", "size": "1%,10%", "device": device, "load": load, "amount": amount}
     page = opened(browser, address, 390, **settings)
     assert said in status(page)

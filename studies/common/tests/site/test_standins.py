@@ -1,4 +1,4 @@
-"""Test that the page's stand-in for NumPy returns NumPy's values and types; here it runs outside of a browser."""
+"""Test that the page's stand-in for NumPy returns NumPy's values and types; here it runs outside a browser."""
 
 import json
 import subprocess

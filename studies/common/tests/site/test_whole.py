@@ -10,12 +10,12 @@ from misspenalty_studies.common.site.links import dead_links
 
 KINDS = ("index.html", "claims.html", "files.html", "notebooks.html", "study", "figure", "claim", "docs", "notebooks")
 FIGURE = "figure/vlog/fig9.html"
-ALWAYS = (FIGURE, "claim/vlog.table2.order.html", "claim/vlog.table2.almost_ten.html")  # in every sample
-DRAWN = "!document.querySelector('.chart:not([data-drawn])')"  # all charts of a page are drawn
+ALWAYS = (FIGURE, "claim/vlog.table2.order.html", "claim/vlog.table2.almost_ten.html")  # pages in every sample
+DRAWN = "!document.querySelector('.chart:not([data-drawn])')"  # true once all charts of a page are drawn
 
 
 def test_no_link_is_dead(whole):
-    """The site must have many pages and no dead link, which would have stopped its build already."""
+    """The site must have many pages and no dead links; a dead link would already have stopped its build."""
     assert len(list(whole.rglob("*.html"))) > 60
     assert dead_links(whole) == []
 
@@ -75,7 +75,8 @@ def broken(page, axe):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_rule_of_accessibility_is_broken(whole, browser, axe, kind):
-    """On a narrow screen the rules are checked on some pages of a kind, as few of them depend on the width."""
+    """No page may break an accessibility rule; at the narrow width only a sample of the pages is checked, because few
+    rules depend on the width."""
     page, found, pages = browser.new_page(), {}, pages_of(whole, kind)
     assert pages
     for path in pages:

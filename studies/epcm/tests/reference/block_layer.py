@@ -1,4 +1,4 @@
-"""Define the file client's lower half readably: frames, the request queue of Linux 2.2, the disk."""
+"""Define the lower half of the file client in readable code: frames, the request queue of Linux 2.2, and the disk."""
 
 import heapq
 from types import SimpleNamespace
@@ -42,7 +42,7 @@ class Request(SimpleNamespace):
 
 
 class BlockLayerReference:
-    """Frames, queue and disk; `machine` as in the kernel."""
+    """The frames, the request queue and the disk; `machine` has the same entries as the kernel's."""
 
     def __init__(self, entries, machine, drive=None):
         self.entries, self.machine, self.drive = entries, SimpleNamespace(**machine), drive
@@ -57,7 +57,7 @@ class BlockLayerReference:
         self.frames = [None] * self.machine.room  # (entry, "page" or "buffer")
         self.unused = list(range(self.machine.room - 1, -1, -1))
         self.hand = 0
-        self.dirty = []  # the oldest first
+        self.dirty = []  # dirty entries, oldest first
         self.count_from_zero()
 
     def count_from_zero(self):
@@ -108,7 +108,8 @@ class BlockLayerReference:
     def _insert(self, request):
         """Insert a request into the one-way elevator: between two that enclose it, or where the sectors wrap around."""
         request.entries[0].request = request
-        places = [-1 if self.plugged else None, *(other.lba for other in self.queue)]  # the plug is below all sectors
+        # The plug counts as below all sectors.
+        places = [-1 if self.plugged else None, *(other.lba for other in self.queue)]
         begin = 0 if self.plugged else 1
         for i in range(begin, len(self.queue)):
             before, after = places[i], places[i + 1]
@@ -119,7 +120,7 @@ class BlockLayerReference:
         self.queue.append(request)
 
     def unplug(self, now):
-        """Unplug the queue, so that the disk begins."""
+        """Unplug the queue so that the disk starts to serve it."""
         self.advance(now)
         self.plugged = False
         self._dispatch(now)
@@ -240,7 +241,7 @@ class BlockLayerReference:
         """Issue the entries that became dirty by the time `older`, except those that are being read or written."""
         old = [entry for entry in self.dirty if entry.dirtied <= older and not (entry.leaving or entry.coming)]
         for entry in old:
-            if entry.dirtied is not None:  # not issued meanwhile by a write-back that was due
+            if entry.dirtied is not None:  # a due write-back has not issued it in the meantime
                 self.clean(entry)
                 self.submit(entry, True, now)
         if old:

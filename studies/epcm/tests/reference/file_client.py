@@ -1,4 +1,4 @@
-"""Define the file client readably; `client.py` explains it, and the kernel must agree with this definition."""
+"""Define the file client in readable code; `client.py` explains it, and the kernel must agree with this definition."""
 
 from types import SimpleNamespace
 
@@ -185,7 +185,7 @@ class FileClientReference(BlockLayerReference):
         self.spent["wait_other"] += now - began
         return now
 
-    # what the calls use
+    # helpers of the calls
 
     @staticmethod
     def _note_size(inode, size):

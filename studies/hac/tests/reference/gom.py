@@ -1,4 +1,5 @@
-"""Define the dual buffer slowly and readably: pages in LRU order, and buddies for used objects of evicted pages."""
+"""Define the dual buffer in slow, readable code: pages in LRU order, and a buddy system for used objects of evicted
+pages."""
 
 from misspenalty_studies.hac.objects.format import PAGE
 from studies.hac.tests.reference.object_cache import BUFFER, CacheReference
@@ -8,7 +9,7 @@ TOP = 9  # order of the largest block, a frame
 
 
 class Buddies:
-    """Blocks of 16 << order bytes; the block freed last is given out first.
+    """A buddy allocator of blocks of 16 << order bytes; the block freed last is allocated first.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Define the client caches slowly and readably: objects are Python objects, and only list items are moved.
+"""Define the client caches in slow, readable code: objects are Python objects, and only list items are moved.
 
 Tests compare the kernels with these references, count by count. Sizes are in bytes; a reference in an object is an oref
 until it is loaded, and an `Entry` afterwards.
@@ -22,7 +22,7 @@ class Thing:
     kind: int
     values: list
     size: int
-    refers: list  # positions in `values` that are references
+    refers: list  # positions of the references in `values`
     usage: int = 0
     entry: object = None  # its table entry, once installed
     frame: object = None
@@ -46,7 +46,7 @@ class Frame:
     page: int = 0
     things: list = field(default_factory=list)
     used: int = 0
-    threshold: int = 0  # T, as a candidate
+    threshold: int = 0  # threshold T of a candidate
     hot: Fraction = Fraction(0)  # H
     entered: int = 0  # fetch at which it became a candidate; 0 = not a candidate
     sequence: int = 0
@@ -61,7 +61,7 @@ class Frame:
 
 
 class CacheReference:
-    """Reference of `misspenalty_studies.hac.objects.cache.ClientCache`; subclasses define how frames are freed."""
+    """The reference of `misspenalty_studies.hac.objects.cache.ClientCache`; subclasses define how frames are freed."""
 
     def __init__(self, database, size, *, table=True, activation_words=16):
         self.database, self.size, self.pays_table, self.activation = database, size, table, activation_words
@@ -237,7 +237,7 @@ class ClockReference(CacheReference):
 
 
 class HACReference(CacheReference):
-    """Usage, candidate set, compaction."""
+    """HAC: usage values, a candidate set, and compaction."""
 
     def __init__(self, database, size, *, retention=Fraction(2, 3), scan=3, lifetime=20, secondary=2, **common):
         super().__init__(database, size, **common)
@@ -311,7 +311,7 @@ class HACReference(CacheReference):
             del self.page_frame[frame.page]
         self.counts["frames_compacted"] += 1
         things, frame.things, frame.kind = frame.things, [], MIXED
-        retained, passed, kept_bytes = 0, 0, 0  # bytes passed over so far, and those kept in this frame
+        retained, passed, kept_bytes = 0, 0, 0  # bytes passed over so far, and bytes kept in this frame
         for thing in things:
             if thing.entry is None:
                 self.counts["dropped"] += 1

@@ -1,4 +1,4 @@
-"""Build OO7's database slowly and readably: objects are created, laid out and written one at a time.
+"""Build OO7's database in slow, readable code: objects are created, laid out and written one at a time.
 
 Tests compare `oo7.generate` with it, byte by byte. Only the random draws are shared (`oo7_plan.Draws`); counts, order,
 locations and contents are computed here independently.
@@ -23,7 +23,7 @@ class Thing:
     oref: int = 0
 
     def body(self):
-        """Return the bytes after the header, not yet rounded."""
+        """Return the bytes after the header, without padding."""
         if self.kind == STRING:
             return struct.pack("<I", len(self.words[0])) + self.words[0]
         words = [len(self.words), *self.words] if self.kind == ARRAY else self.words
@@ -35,7 +35,7 @@ class Thing:
 
 
 class Builder:
-    """Creates a database's objects in order, and keeps them in `things`."""
+    """A builder that creates a database's objects in order and keeps them in `things`."""
 
     def __init__(self, parameters, generator):
         self.p, self.draws, self.things = parameters, Draws(parameters, generator), []

@@ -1,4 +1,4 @@
-"""Simulate the page server slowly and readably: one event per step of a fetch, on Python's heapq.
+"""Simulate the page server in slow, readable code: one event per step of a fetch, on Python's heapq.
 
 It implements the description in `misspenalty_studies.hac.object_server.page_server` with its own cache, stations and
 event loop; tests compare the two.
@@ -20,7 +20,7 @@ def run(server, streams, earlier=(), enough=None):
 
 
 class PageCache:
-    """The server's cache: LRU."""
+    """The server's LRU cache."""
 
     def __init__(self, capacity):
         self.capacity, self.pages = capacity, OrderedDict()

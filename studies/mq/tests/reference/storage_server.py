@@ -1,4 +1,4 @@
-"""Simulate the closed-loop storage server slowly and readably, with a queue and events at every station.
+"""Simulate the closed-loop storage server in slow, readable code, with a queue and events at every station.
 
 It implements the description in `misspenalty_studies.mq.storage_server.server` as processes that wait for each other,
 with Python's heapq and no code of the kernel; tests compare the two.
@@ -20,7 +20,8 @@ from misspenalty_studies.mq.storage_server.server import (
     disk_times,
 )
 
-# Kinds of event in their order at equal time. Completions come first, so that the next arrivals are in order.
+# Kinds of events, in the order in which simultaneous events occur. Completions come first, so that the next arrivals
+# are in order.
 COMPLETION, AT_DISK_DONE, AT_WRITE, AT_REQUEST, AT_LINK = range(5)
 
 
@@ -30,7 +31,7 @@ class Station:
     def __init__(self, reference, servers):
         self.reference, self.idle, self.servers = reference, servers, servers
         self.queue = deque()
-        self.periods = []  # when a server worked, (begin, end)
+        self.periods = []  # periods in which a server worked, as (begin, end)
 
     def arrive(self, process, service):
         """Queue `process` for service; once it is served, it resumes with the time that it waited."""
@@ -169,7 +170,7 @@ class Reference:
         bed, disk = self.testbed, self.disk[reference]
         server = self.servers[disk % bed.storage_servers]
         yield lambda process: self.link_out.arrive(process, bed.transfer_ns)
-        latency = 0 if self.cache else self.message  # live: already spent on the terminal's request
+        latency = 0 if self.cache else self.message  # in a live run, already spent on the terminal's request
         yield self.until(self.now + latency, AT_WRITE, reference)
         self.arrive(reference)
         if follow:

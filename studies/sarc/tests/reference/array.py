@@ -1,4 +1,4 @@
-"""Simulate the storage controller slowly and readably; the kernel has to agree with this to the nanosecond.
+"""Simulate the storage controller in slow, readable code; the kernel has to agree with this to the nanosecond.
 
 Everything is an explicit Python object: each drive operation, each set of dirty pages. The drives are those of
 `misspenalty.disks` behind a first-come-first-served queue; the cache is the reference of the track cache.
@@ -67,7 +67,7 @@ class Destage:
     array: int
     stripe: int
     dirty: set
-    old: set  # dirty pages whose contents on disk are known
+    old: set  # dirty pages whose old contents are in memory
     left: int = 0
     writing: bool = False
 
@@ -114,7 +114,7 @@ class Reference:
         self.stalled = deque()
         self.dirty = [OrderedDict() for _ in range(controller.arrays)]  # stripe -> pages, oldest first
         self.destaging = [0] * controller.arrays
-        self.old = {}  # stripe -> dirty pages whose contents on disk are known
+        self.old = {}  # stripe -> dirty pages whose old contents are in memory
         self.used = 0
         self.on_the_way = []  # drive reads in flight for the cache
         self.events, self.serial, self.now = [], 0, 0
@@ -230,7 +230,7 @@ class Reference:
                 self.finish(request)
 
     def end(self, track):
-        """Return the first track after the part (of a unit of the host) that contains a track."""
+        """Return the first track after the part of a host unit in which a track lies."""
         return (track * self.track // self.part + 1) * self.part // self.track
 
     def tracks(self, request):
@@ -440,7 +440,7 @@ class Reference:
         self.destage_everywhere()
 
     def plan(self, destage):
-        """Return the places to read, then to write, by the cheaper of the two ways to compute a parity."""
+        """Return the places to read and the places to write in the cheaper of the two ways to compute a parity."""
         first, data = destage.stripe * self.c.stripe_pages, self.c.array_members - 1
         dirty = [
             {p - first - s * self.strip for p in destage.dirty if (p - first) // self.strip == s} for s in range(data)
@@ -463,7 +463,7 @@ class Reference:
         return reads, [*changed, parity]
 
     def held(self, first):
-        """Return the pages of a strip that the read cache holds, counted from the first."""
+        """Return the offsets of the pages of a strip that the read cache holds."""
         if not self.c.parity_from_cache:
             return set()
         pages = range(first, first + self.strip)

@@ -1,4 +1,4 @@
-"""Define the virtual-log disk slowly and readably: a set of free sectors, every free unit tried, a tree of lists.
+"""Define the virtual-log disk in slow, readable code: it keeps a set of free sectors and tries every free unit.
 
 It implements the description in `misspenalty_studies.vlog.virtual_log.log` and shares with the kernels only the drive's
 mechanics, that is, seeks and angles (tested separately); tests compare it with the kernels to the nanosecond.
@@ -130,7 +130,8 @@ class Reference:
         return found
 
     def soonest(self, tracks, units, unit, now):
-        """Return (start, track, unit) of the first unit of these tracks to pass, the lowest track on a tie."""
+        """Return (start, track, unit) of the unit on these tracks that passes first; on a tie, choose the lowest
+        track."""
         best = None
         for track in sorted(tracks):
             ready = now + self.mechanics.reposition(self.track, track, True)
@@ -141,7 +142,8 @@ class Reference:
         return best
 
     def sweep(self, tracks, units, unit, now):
-        """Return what `soonest` finds on this cylinder and those above, else on the first cylinder with a free unit."""
+        """Return what `soonest` finds on this and the higher cylinders, or else on the first cylinder with a free
+        unit."""
         here = self.track // self.heads
         ahead = [track for track in tracks if track // self.heads >= here]
         if not ahead and tracks:
@@ -222,7 +224,7 @@ class Reference:
         return self.now
 
     def victim(self):
-        """Choose a random track other than 0 that is not empty and whose contents have room elsewhere."""
+        """Choose a random track other than 0 that is not empty and whose contents fit elsewhere."""
         units = self.units(self.unit)
         count = [len(units.get(track, [])) for track in range(self.tracks)]
         holes = sum(count[track] for track in range(self.tracks) if not self.empty(track))
