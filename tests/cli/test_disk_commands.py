@@ -295,7 +295,8 @@ def test_one_value_of_a_seek_curve_can_be_replaced():
     assert disks.load("hp97560").replace({"mechanics.seek.short_ms": 4.24}).mechanics.seek(4) == 5_040_000
 
 
-# Gives all requests to a drive at once, while the process may take no more memory than its records and 16 MB.
+# This program gives all requests to a drive at once, while the process may take no more memory than its records and 16
+# MB.
 CROWD = """
 import resource
 from pathlib import Path

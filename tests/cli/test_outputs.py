@@ -326,7 +326,7 @@ def test_python_without_docstrings_and_assertions(trace):
     ],
 )
 def test_an_output_never_replaces_an_input(tmp_path, capsys, arguments, link):
-    """An input is not replaced even if the output is another path to the same file."""
+    """An input must not be replaced, even if the output is another path to the same file."""
     trace, other, output = tmp_path / "x.png", tmp_path / "other.spc", tmp_path / "y.png"
     trace.write_text(TRACE)
     other.write_text(TRACE)
@@ -349,7 +349,7 @@ def test_a_sparse_file_is_refused_at_once(tmp_path, capsys, name, options):
 
 
 def test_a_large_file_is_read_where_the_system_cannot_find_holes(tmp_path, capsys, monkeypatch):
-    """In a browser, the page "Press play" has a Python without `os.SEEK_DATA`."""
+    """Without `os.SEEK_DATA`, which Python lacks in the browser on the page "Press play", a large file must be read."""
     monkeypatch.delattr("os.SEEK_DATA")
     monkeypatch.setattr("misspenalty.traces.compression.MOST_HOLES", 3)
     (tmp_path / "x.txt").write_text("7\n8\n7\n")

@@ -79,7 +79,8 @@ def test_a_signal_while_a_trace_is_compiled(number, after_s, tmp_path):
     run.wait_until(lambda: any(run.temporary.glob("*/*")))
     time.sleep(after_s)
     status, _, err, left = run.stop(number)
-    assert (status, err) in [(0, ""), (128 + number, LINES[number]), (-number, "")]  # the last case: Python is exiting
+    # In the last case, Python is exiting.
+    assert (status, err) in [(0, ""), (128 + number, LINES[number]), (-number, "")]
     assert [path.name for path in left] == ["made"] if status == 0 else not {path.name for path in left} - {"made"}
     for made in left:
         assert len(open_trace(made)) == 300_000

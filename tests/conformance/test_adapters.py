@@ -45,20 +45,20 @@ class Fifo(OrderedDict):
 
 
 def test_standard_library_is_lru_and_has_no_writes(adapter):
-    # 3 evicts 2, 2 evicts 1
+    # 3 evicts 2, and then 2 evicts 1.
     assert adapter.replay(adapter.standard, 2, [1, 2, 1, 3, 2, 1], tell=True) == {"hits": "001000"}
     assert adapter.replay(adapter.standard, 2, [1, 2], [1]) is None
 
 
 def test_a_mapping_is_looked_up_then_filled(adapter):
-    # the second access to 1 reports a hit; 3 evicts 1, the oldest
+    # The second access to 1 reports a hit; 3 evicts 1, the oldest block.
     told = adapter.replay(adapter.mapping(Fifo), 2, [1, 2, 1, 3, 1], [2], tell=True)
     assert told == {"hits": "00100", "evicted": {3: [1], 4: [2]}}
 
 
 def test_a_mapping_whose_lookup_counts_as_use_is_peeked_at(adapter):
     class Peeked(Fifo):
-        """A cache in which a look-up makes a block the newest, as in cachebox's LRU."""
+        """A cache in which a look-up makes a block the newest one, as in cachebox's LRU."""
 
         def __contains__(self, key):
             found = super().__contains__(key)

@@ -120,9 +120,9 @@ def test_short_vectors_derived_by_hand(policy, entry):
         for each in conformance.load_suite(policy).vectors
         if (each.capacity, list(each.trace), each.parameters, each.writes) == asked
     )
-    outcome = vector.outcomes[0]  # the outcome of the definition
+    outcome = vector.outcomes[0]  # the outcome that the definition gives
     assert outcome.hits == entry["hits"] and "definition" in outcome.readings
-    if outcome.evicted is None:  # any of the blocks that are never used again may leave
+    if outcome.evicted is None:  # any block that is never used again may be evicted
         assert policy in ("opt", "opt_bypass")
     else:
         assert outcome.evicted == entry["evicted"]

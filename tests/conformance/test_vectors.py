@@ -30,7 +30,7 @@ TRACES = {
     )
 }
 
-SOURCES = conformance_vectors.DATA / "sources"  # only in the checkout; the package has the vectors made from them
+SOURCES = conformance_vectors.DATA / "sources"  # only in the checkout; the package has vectors made from them
 
 
 def source(policy):
@@ -104,10 +104,8 @@ def test_readings_conform(policy):
 
 
 def test_s3fifo_to_the_letter_adds_to_a_full_m_before_m_evicts():
-    """Algorithm 1: 4 leaves S for a full M, which then reinserts 1, behind 4, and evicts 2; so 1 is a hit at the end.
-
-    If M evicted first, 1 would stand before 4, and the last miss of 2 would evict 1 instead of 4.
-    """
+    """By Algorithm 1, 4 leaves S for a full M, which then reinserts 1 behind 4 and evicts 2, so 1 is a hit at the end.
+    If M evicted first, 1 would stand before 4, and the last miss of 2 would evict 1 instead of 4."""
     (reading,) = (reading for reading in readings_of("s3fifo") if reading.name == "algorithm 1")
     trace = [1, 2, 3, 4, 1, 1, 2, 4, 4, 3, 2, 1]
     assert conformance.answer_reference(reading.make, 3, trace, {}, False).hits == "000001011001"

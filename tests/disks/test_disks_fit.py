@@ -65,7 +65,7 @@ def test_measured_drives(name, shared_traces):
 
 
 def spun(rpm, n=2000, blocks=1_000_000):
-    """Make random reads that take 0.1 revolutions, a seek, a wait of up to one, and 0.01 per block.
+    """Make random reads that take 0.1 turns, a seek, a rotational latency of up to one turn, and 0.01 turns per block.
 
     The seek time grows with the root of the distance.
     """

@@ -77,7 +77,7 @@ def test_packaged_drives_are_what_the_importer_makes(name):
 
 @pytest.mark.parametrize("name", ["dec_rz26", "hp_c2247a", "hp_c2249a", "hp_c2490a", "st41601n"])
 def test_a_drive_has_the_blocks_that_its_file_says(name):
-    """Only self-consistent files are compared: others count blocks that no zone has, or leave zones out."""
+    """Only self-consistent files are compared; the others count blocks that no zone has, or leave out zones."""
     found = list(SPECS.glob(f"{name}*.model"))
     counts = {int(re.search(r"Block count = +(\d+)", path.read_text())[1]) for path in found}
     assert counts == {disks.load(name).blocks}
@@ -147,7 +147,7 @@ SEQUENTIAL = {"cache.ahead_when": ("always", "sequential"), "cache.read_ahead": 
     ],
 )
 def test_decisions_apply_to_drives_that_meet_their_condition(made, drive, ahead, caching, decided):
-    """Only the decided values differ from DiskSim's; `decided` holds DiskSim's value and ours for each."""
+    """Only the decided values may differ from DiskSim's; `decided` holds DiskSim's value and ours for each."""
     specs = MADE.replace("disksim_disk MADE", f"disksim_disk {drive}").replace("Bulk sector transfer time = 0.02,", "")
     specs = specs.replace("Buffer continuous read = 1, Enable caching in buffer = 1", BUFFER.format(ahead, *caching))
     specs = specs.replace("Number of", "Low (write) water mark = 0.75, Number of")
@@ -167,7 +167,7 @@ SPARES = MODEL.replace("Sparing scheme used = 0", "Sparing scheme used = 3").rep
 
 
 def test_defects_are_pairs_of_a_bad_sector_and_its_spare(made):
-    """Each track of 40 sectors keeps its last two as spares."""
+    """Each track of 40 sectors must keep its last two as spares."""
     model = SPARES.replace("defects = []", "defects = [3, 38, 5, 39]")
     kind = Description(check(importer.from_disksim(made(model=model))))
     assert kind.blocks == 20 * 38
@@ -250,7 +250,7 @@ def test_wrong_parameter_files_are_refused(capsys, made, tmp_path, change):
 
 
 def test_a_seek_table_may_have_one_point(capsys, made, tmp_path):
-    """The time of the only point applies to every distance above 0."""
+    """The time of the only point must apply to every distance above 0."""
     output = tmp_path / "mine.yaml"
     assert main(["disk", "import", str(made(seek="Seek distances measured: 1\n3, 2.5\n")), str(output)]) == 0
     capsys.readouterr()
@@ -263,7 +263,7 @@ TEN = ", First ten seek times = [ 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 ]"
 
 
 def test_a_computed_seek_curve_begins_with_its_ten_measured_times(made):
-    """If the line begins at 4.5 cylinders, a seek over 5 cylinders is the first that lies on it."""
+    """If the line begins at 4.5 cylinders, a seek over 5 cylinders must be the first that lies on it."""
     model = MODEL.replace("Seek type = extracted, Full seek curve = made.seek", HPL + TEN)
     seek = importer.from_disksim(made(model=model))["mechanics"]["seek"]
     assert seek["first_ms"] == list(range(1, 11)) and seek["long_from"] == 5
@@ -277,7 +277,7 @@ def test_a_computed_seek_curve_without_its_ten_measured_times_is_refused(made, t
 
 
 def test_a_drive_may_have_one_cylinder(made):
-    """A head switch still takes as long as a seek over one cylinder in the seek curve."""
+    """A head switch must still take as long as a seek over one cylinder in the seek curve."""
     model = MODEL.replace("cylinders = 10", "cylinders = 1").replace("= 9,", "= 0,").replace("= 8.0", "= 20.0")
     assert check(importer.from_disksim(made(model=model)))["mechanics"]["head_switch_ms"] == 1.5
     assert check(importer.from_disksim(made(model=model), literal=True))["mechanics"]["head_switch_ms"] == 1.0

@@ -12,8 +12,8 @@ disksim_disk MADE {
    Model = source made.model, Number of buffer segments = 2, Segment size (in blks) = 64
 }
 """
-# Two surfaces of six cylinders: four with 40 blocks per track (one block is lost to a defect), two with 20; a step from
-# track to track takes a quarter of a revolution.
+# The drive has two surfaces of six cylinders: four have 40 blocks per track (one block is lost to a defect), and two
+# have 20. A step from track to track takes a quarter of a revolution.
 MODEL = """
 dm_disk MADE_model {
    Number of data surfaces = 2, Number of cylinders = 6,

@@ -134,7 +134,7 @@ def test_places_that_the_drive_does_not_have_are_refused(hp):
 
 
 def test_a_changed_overhead_is_that_of_every_command():
-    """On the HP C2247A, a write that follows another one elsewhere has an overhead of its own."""
+    """On the HP C2247A, a write that follows a write elsewhere must have an overhead of its own."""
     drive = cut(disks.load("hp_c2247a"), 20, overhead_ms=100).drive()
     first = drive.service(0, 0, 8, True)
     second = drive.service(first["done"], 3000, 8, True)

@@ -132,7 +132,8 @@ def test_times_end_at_2_to_the_60(replay):
 
 @pytest.mark.parametrize("name", ["hp97560", "dc_s3700"])
 def test_delays_end_together_at_2_to_the_60(name):
-    """Each delay alone is allowed, but the sum of nine of them does not fit into 64 bits."""
+    """Each delay alone must be allowed, but the sum of nine of them, which does not fit into 64 bits, must be
+    refused."""
     requests = np.zeros(9, np.int64), np.ones(9, np.int32), np.zeros(9, np.uint8)
     with pytest.raises(ParameterError, match=f"request 2: .* {1 << 60} ns; expected 0 to 0"):
         disks.load(name).one_by_one(*requests, np.full(9, 1 << 60))
@@ -233,7 +234,8 @@ def test_a_drive_whose_platters_have_turned_is_that_drive_later(scheduler, disks
 
 @pytest.mark.parametrize("disksim", [False, True])
 def test_a_write_completes_once_the_drive_has_left_the_bus_and_taken_it_up_again(disksim):
-    """The drive releases the bus so slowly that the ten blocks are on the medium long before it has done so."""
+    """The ten blocks are on the medium long before the drive has released the bus, so the bus must determine the
+    end."""
     times = {"write_miss_after_read": 3, "data_preparation": 2, "write_disconnect": 200, "first_reselect": 1}
     changes = {f"overheads.{name}": ms for name, ms in (times | {"write_completion": 4}).items()}
     changes |= {"bus.write_block_ms": 0.5, "cache.write_behind": False, "cache.disksim_buffer": disksim}

@@ -1,4 +1,5 @@
-"""Flash drives have the latencies and nearly the write amplification that formulas give, and a valid map."""
+"""Flash drives have the latencies that formulas give, nearly the write amplification that they give, and a valid
+map."""
 
 import numpy as np
 import pytest
@@ -167,7 +168,8 @@ def test_collection_that_a_write_waits_for_begins_with_the_write():
 
 
 def test_a_drive_may_be_as_large_as_leaves_collection_room():
-    """Each of 4 dies keeps 4 of its 32 blocks free, and one page of each other block: 15 pages of 4 units remain."""
+    """Each of 4 dies keeps 4 of its 32 blocks free, and one page of every other block, so 15 pages of 4 units
+    remain."""
     most = 4 * 28 * 15 * 4
     assert small().replace({"geometry.sectors": 8 * most}).units == most
     with pytest.raises(InputError, match=f"{most + 1} units; the flash has room for 1 to {most}, besides"):

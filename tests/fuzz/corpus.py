@@ -41,7 +41,7 @@ DRIVES = ROOT / "data" / "drives"
 class Target:
     """A reader, its seeds by file name, and the other files that an input consists of."""
 
-    read: Callable[[Path], None]  # reads the input, and checks what was accepted
+    read: Callable[[Path], None]  # function that reads the input and checks what was accepted
     seeds: Callable[[], dict[str, bytes]]
     whole: Callable[[], dict[str, bytes]] | None = None  # all files of an input, by name
 

@@ -35,7 +35,7 @@ import misspenalty
 from misspenalty.errors import InputError, ParameterError
 from misspenalty.io.files import write_csv
 
-SECONDS = 20  # limit of one execution
+SECONDS = 20  # time limit of one execution
 MEMORY = 4 << 30  # bytes of address space of a child
 SMALL, LARGE = 1 << 16, 1 << 28  # maximum bytes of an input, and of a file that a reader writes
 STARTING = threading.Lock()

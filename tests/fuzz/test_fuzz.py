@@ -67,7 +67,7 @@ def test_a_failing_reader_is_caught(tmp_path, broken, capsys, fails, said):
     table = pd.read_csv(tmp_path / "table.csv")
     assert list(table.columns) == ["target", "seed", "executions", "read", "refused", "failed", "seconds"]
     assert table[["target", "seed", "failed"]].to_numpy().tolist() == [["lirs", 2, 0], ["spc", 1, 5]]
-    assert table["refused"].tolist()[1] == 0  # what did not fail was read
+    assert table["refused"].tolist()[1] == 0  # every input that did not fail was read
     kept = sorted((tmp_path / "kept").glob("spc-1-*"))
     assert len(kept) == 5 and all(b"W" not in (each / "seed").read_bytes() for each in kept)
 

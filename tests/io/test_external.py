@@ -113,7 +113,7 @@ def test_an_unregistered_file_is_an_error(register):
     ("studies", "status"), [(["classics"], 0), ([], 2), (["classic"], 2), (["classics", "epcm"], 2)]
 )
 def test_studies_are_fetched_by_name(register, tmp_path, monkeypatch, capsys, studies, status):
-    """Only the named studies' files are fetched; here the register has files of one study."""
+    """Only the named studies' files must be fetched; here the register has files of one study."""
     path, opened = put(tmp_path / "mirror"), register(mirror=tmp_path / "mirror")
     monkeypatch.setattr(external, "open_register", lambda: opened)
     assert external.main(studies) == status

@@ -63,7 +63,8 @@ def test_a_folder_is_replaced_with_and_without_a_system_call_for_it(tmp_path, mo
 
 
 def test_a_folder_is_published_in_one_step(tmp_path, monkeypatch):
-    """One system call must replace the old folder with the new one: `path` is never moved aside or deleted first."""
+    """One system call must replace the old folder with the new one; `path` must never be moved aside or deleted
+    first."""
     path = tmp_path / "trace"
     path.mkdir()
     calls = []
@@ -156,7 +157,8 @@ def test_an_output_that_cannot_be_written_is_named_whatever_the_reason(tmp_path,
 
 @pytest.mark.parametrize("target", [None, "pipe", "/proc/self/fd/1"])
 def test_a_device_or_a_pipe_is_not_replaced_by_a_file(tmp_path, target):
-    """Root may write to /dev: ``--records /dev/null`` or ``/dev/stdout`` would replace the device by a file."""
+    """Root may write to /dev, so ``--records /dev/null`` or ``/dev/stdout`` must be refused; otherwise a file would
+    replace the device."""
     os.mkfifo(tmp_path / "pipe")
     path = tmp_path / ("pipe" if target is None else "link")
     if target is not None:

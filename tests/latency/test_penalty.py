@@ -130,7 +130,8 @@ def test_every_policy(policy, device):
 
 @pytest.mark.parametrize("policy", ["lru", "arc", "opt", "opt_bypass", "sarc", "wtinylfu"])
 def test_without_overlap_penalty_has_the_hits_of_simulate(policy):
-    """If the device is far faster than requests arrive, there are no delayed hits, and the hits are `simulate`'s."""
+    """If the device is far faster than requests arrive, there must be no delayed hits, and the hits must equal
+    `simulate`'s."""
     trace = drawn(gap=1000)
     got = only(misspenalty.penalty(trace, policy, 64, "1ns", interval="1us"))
     assert got["delayed_hits"] == 0
@@ -139,7 +140,7 @@ def test_without_overlap_penalty_has_the_hits_of_simulate(policy):
 
 @pytest.mark.parametrize("scheduler", disks.SCHEDULERS)
 def test_schedulers(scheduler):
-    """All blocks differ, so each request is a miss and takes as long as in a replay on the drive alone."""
+    """All blocks differ, so each request must be a miss and take as long as in a replay on the drive alone."""
     random = np.random.default_rng(3)
     kind = disks.load("cheetah9lp")
     names = random.choice(kind.blocks // 8, 300, replace=False)
@@ -154,7 +155,7 @@ def test_schedulers(scheduler):
 
 
 def test_flash_one_by_one():
-    """Requests that are far apart take the time that the flash drive alone takes for each."""
+    """Requests that are far apart must each take the time that the flash drive alone takes."""
     kind, names = disks.load("dc_p3700"), np.arange(50) * 7919
     time = np.arange(50) * MS
     got = only(misspenalty.penalty(Trace.from_blocks(names, time=time), "lru", 10, "dc_p3700"))
@@ -165,7 +166,8 @@ def test_flash_one_by_one():
 
 
 def test_flash_completes_each_request_at_its_own_time():
-    """Three reads begin at once; when the second is done, its block is a hit, though the third is still in flight."""
+    """Three reads begin at once; when the second is done, its block must be a hit, although the third is still in
+    flight."""
     form = disks.load("dc_p3700").data["geometry"]
     page = form["planes"] * form["page_bytes"] // 4096 * form["channels"] * form["dies"]  # the die's next page
     together = only(misspenalty.penalty(Trace.from_blocks([0, page, 2 * page], time=[0] * 3), "lru", 9, "dc_p3700"))
@@ -178,7 +180,8 @@ def test_flash_completes_each_request_at_its_own_time():
 
 
 def test_flash_overlaps_on_different_dies_only():
-    """On two dies, two reads at once take as long as one; on one die, the second waits for the first's page."""
+    """On two dies, two simultaneous reads must take as long as one; on one die, the second must wait for the first's
+    page."""
     kind = disks.load("dc_p3700")
     page = kind.data["geometry"]["planes"] * kind.data["geometry"]["page_bytes"] // 4096
     dies = kind.data["geometry"]["channels"] * kind.data["geometry"]["dies"]
@@ -243,7 +246,7 @@ def test_times_count_from_the_first_request(first, speed):
 
 @pytest.mark.parametrize("first", [-(10**9), 0, 1_700_000_000 * 10**9, -(2**63)])
 def test_times_may_begin_anywhere(first):
-    """Requests 0.5 s apart never wait for each other, whether they are timed from the first, the last or 1970."""
+    """Requests 0.5 s apart must never wait for each other, whether they are timed from the first, the last or 1970."""
     trace = Trace.from_blocks([1, 1, 1], time=[first, first + 5 * 10**8, first + 10**9])
     row = only(misspenalty.penalty(trace, "lru", 1, "1ms"))
     assert (row.misses, row.delayed_hits, row.hits) == (1, 0, 2)
@@ -470,7 +473,7 @@ def test_a_parameter_that_no_policy_has_is_refused_with_those_that_each_has():
 
 
 class Interrupted(OwnLru):
-    """A policy that Ctrl-C interrupts, in its own thread or in the one that waits for it."""
+    """A policy that is interrupted by Ctrl-C, in its own thread or in the thread that waits for it."""
 
     def access(self, block):
         if block == 3:
@@ -556,7 +559,8 @@ def test_a_cache_of_bytes_without_overlap_is_simulate(policy):
 
 
 def test_each_object_transfers_its_own_size():
-    """All objects differ, so a replay on the drive alone takes as long, with the objects packed in order of address."""
+    """All objects differ, so a replay on the drive alone, with the objects packed in order of address, must take as
+    long."""
     kind, random = disks.load("cheetah9lp"), np.random.default_rng(4)
     sizes = random.integers(1, 200_000, 200)
     time = np.arange(200) * 100 * MS
@@ -573,12 +577,13 @@ def test_each_object_transfers_its_own_size():
     assert (got["misses"], got["layout"]) == (200, "packed")
     for part in disks.COMPONENTS:
         assert got[f"{part}_us"] == pytest.approx(alone[part].mean() / 1000, rel=1e-12), part
-    counted = only(misspenalty.penalty(trace, "lru", 10, "cheetah9lp"))  # 10 objects, not bytes
+    counted = only(misspenalty.penalty(trace, "lru", 10, "cheetah9lp"))  # 10 is a number of objects, not of bytes
     assert counted["transfer_us"] == got["transfer_us"]
 
 
 def test_changes_of_size_are_fetched_or_not():
-    """By hand, with fetches of 1 ms: 7 is loaded with 3 bytes; a request with 9 is a hit or, with ``new``, a miss."""
+    """By hand, with fetches of 1 ms: object 7 is loaded with 3 bytes; a request of 9 bytes is a hit or, with ``new``, a
+    miss."""
     trace = Trace.from_blocks([7, 7, 7], time=np.arange(3) * 10 * MS, object_bytes=[3, 9, 9])
     hits = {
         rule: only(misspenalty.penalty(trace, "lru", "10B", "1ms", size_changes=rule))["hits"]

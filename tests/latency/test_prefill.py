@@ -35,7 +35,8 @@ def test_prompts_by_hand():
 
 
 def test_a_size_in_bytes_is_a_number_of_blocks_of_tokens():
-    """A block takes the bytes of its 16 tokens; a cache of 4 blocks keeps a prompt of 4 until it comes again."""
+    """A block takes the bytes of its 16 tokens; a cache of 4 blocks must keep a prompt of 4 blocks until it comes
+    again."""
     asked = Prompts(None, np.array([64, 64]), np.ones(2), np.array([4, 4]), np.tile(np.arange(4), 2), 16)
     size = 4 * 16 * round(Server().token_bytes)
     table = time_to_first_token(asked, "lru", [f"{size}B", f"{size - 1}B", 4, 3])

@@ -123,10 +123,8 @@ def test_misses_equal_the_programs_on_real_traces(trace_named, tmp_path, name):
 
 
 def test_the_numbers_of_blocks_are_why_the_recorded_misses_of_two_traces_differ(shared_traces, trace_named, tmp_path):
-    """The program must have our misses on blocks numbered by first use.
-
-    With the numbers in the file of 2_pools, our definition must have the recorded misses.
-    """
+    """The program must have as many misses as we have on blocks numbered by first use. With the numbers in the file of
+    2_pools, our definition must have the recorded misses."""
     for name, size in (("2_pools", 993), ("orm-busy", 7634)):
         trace = trace_named(name)
         path = truth.oracle_general(trace, tmp_path / f"{name}.oracleGeneral")

@@ -395,7 +395,7 @@ def test_simplified_2q_has_no_names():
 
 
 def test_fbr_old_section_holds_a_block_at_least():
-    """Even if the new section is to take the whole cache, the old section keeps one block."""
+    """Even if the new section is to take the whole cache, the old section must keep one block."""
     ids = np.random.default_rng(3).zipf(1.3, 2000) % 30
     for capacity in (1, 2, 7):
         parameters = {"f_new": 1.0, "f_old": 0.0}

@@ -23,10 +23,10 @@ def test_ratio_and_adaptation_traced_by_hand():
     cache.access_pages(11)  # a sequential miss: 11, 12 and 13 enter SEQ, stamp 6
     assert (cache.seq_miss, cache.seq_pages, cache.random_pages) == (1, 3, 5)
     assert cache.running_ratio == 2 * 1 * 5 / 3
-    # RANDOM's bottom is the whole list, which has no more than deltaL pages: the hit ends the interval.
+    # RANDOM's bottom is the whole list, which has no more than deltaL pages, so the hit ends the interval.
     cache.access_pages(100)
     assert (cache.last_ratio, cache.adapt, cache.seq_miss, cache.bottom_hits) == (10 / 3, 1, 0, 1)
-    # There was no sequential miss before the next hit: ratio 0, adapt -1.
+    # There was no sequential miss before the next hit, so the ratio is 0 and adapt is -1.
     cache.access_pages(200)
     assert (cache.last_ratio, cache.adapt, cache.bottom_hits) == (0, -1, 2)
     assert (cache.desired, cache.evictions) == (0, 0)
@@ -57,7 +57,7 @@ def test_the_victim_and_the_desired_size_traced_by_hand():
     # SEQ is not larger than desired, so RANDOM loses its oldest track. adapt is still 0.
     cache.access_pages(400)
     assert held(cache, (10, 12, 13, 100, 200, 300, 400)) == [12, 13, 100, 200, 300, 400]
-    # A hit in RANDOM's bottom (100, stamp 3, is the oldest) with one sequential miss: ratio 2 * 1.2 / 2 = 1.2.
+    # The hit on 100 (stamp 3, the oldest) is in RANDOM's bottom after one sequential miss: ratio 2 * 1.2 / 2 = 1.2.
     cache.access_pages(100)
     assert cache.last_ratio == pytest.approx(1.2) and cache.adapt == pytest.approx(0.2)
     # The next eviction takes RANDOM's oldest, 200, and moves the desired size by half of adapt.
@@ -109,7 +109,7 @@ def test_insertion_point_of_lru_bottom_traced_by_hand():
         cache.access_pages(track)
     order = [10, 20, 62, 61, 30, 40, 50, 60]
     assert held(cache, order) == order
-    # Two more tracks fit; after that, tracks leave in this order.
+    # Two more tracks fit; after that, tracks are evicted in this order.
     cache.access_pages(70)
     cache.access_pages(80)
     for new, gone in zip(range(100, 150, 10), order, strict=False):
@@ -119,8 +119,8 @@ def test_insertion_point_of_lru_bottom_traced_by_hand():
 
 
 def test_hit_on_a_sequential_track_re_inserts_it_near_the_bottom():
-    # As above; a hit on 61 moves it from above 62 to between 20 and 62, because at most 0.3 * 8 = 2.4 pages, and so two
-    # tracks, fit below it.
+    # The sequence is as above, but a hit on 61 moves it from above 62 to between 20 and 62, because at most 0.3 * 8 =
+    # 2.4 pages, and so two tracks, fit below it.
     cache = track_cache("lru_bottom", 8, 1000, prefetch=PREFETCH | {"degree": 1}, insertion=0.3)
     for track in (10, 20, 30, 40, 50, 60, 61, 61):
         cache.access_pages(track)

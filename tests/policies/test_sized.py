@@ -95,11 +95,9 @@ def test_objects_of_one_size_are_blocks(name, blocks, capacity):
 
 
 def test_gdsf_by_hand():
-    """Object 2 (5 bytes, rank 1/5) leaves a cache of 10 bytes for object 3 (2 bytes, rank 1/2); the clock is then 1/5.
-
-    When object 2 returns, its rank is 1/5 + 1/5, below the 2/4 of object 1: it is not loaded, and the clock moves to
-    its rank.
-    """
+    """Object 2 (5 bytes, rank 1/5) is evicted from a cache of 10 bytes to make room for object 3 (2 bytes, rank 1/2);
+    the clock is then 1/5. When object 2 returns, its rank is 1/5 + 1/5, below the 2/4 of object 1: it is not loaded,
+    and the clock moves to its rank."""
     cache = SIZED["gdsf"].reference(10)
     outcomes = [cache.access(block, size) for block, size in [(1, 4), (2, 5), (1, 4), (3, 2), (2, 5), (1, 4)]]
     assert outcomes == [False, False, True, False, False, True]

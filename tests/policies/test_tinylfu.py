@@ -114,7 +114,8 @@ def test_the_name_alone_is_the_windowed_form():
 
 
 def test_a_filter_keeps_frequent_blocks_through_a_scan():
-    """Blocks 0 to 9 are used twice; a scan makes LRU lose all of them; with the filter, a collision may lose one."""
+    """Blocks 0 to 9 are used twice. A scan makes LRU lose all of them; with the filter, only a collision may lose
+    one."""
     trace = Trace.from_blocks([*range(10), *range(10), *range(100, 160), *range(10)])
     curve = hit_ratio_curve(trace, ["lru", "tinylfu+lru"], [10])
     hits = dict(zip(curve["policy"], curve["hits"], strict=True))

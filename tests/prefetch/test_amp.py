@@ -1,4 +1,5 @@
-"""Test AMP on traces worked out by hand, by closed forms and invariants, and its kernel against its reference."""
+"""Test AMP on traces worked out by hand, against closed forms and by invariants, and test its kernel against its
+reference."""
 
 import pytest
 from hypothesis import given, settings
@@ -46,8 +47,9 @@ def test_a_stream_traced_by_hand():
 
 
 def test_a_read_that_waits_makes_the_trigger_come_sooner():
-    # As above up to the trigger on 18. The set from 21 arrives, and a read waits for its first track: g = 3 for the
-    # next set, so that 28, and not 29, is its trigger. A late set counts once, and only if its first track is awaited.
+    # The trace is as above up to the trigger on 18. The set from 21 arrives, and a read waits for its first track: g =
+    # 3 for the next set, so that 28, and not 29, is its trigger. A late set counts once, and only if its first track is
+    # awaited.
     cache = track_cache("lru_top", 100, 200, prefetch=AMP)
     whole_tracks(cache, *range(10, 19))
     for track in (17, 22, 150, 21, 21):
@@ -61,7 +63,7 @@ def test_a_read_that_waits_makes_the_trigger_come_sooner():
 
 def test_g_makes_p_at_least_one_more():
     cache = track_cache("lru_top", 100, 200, prefetch=AMP | {"ahead_above": 0})
-    whole_tracks(cache, 10, 11, 12)  # a set of one track, 12, with its trigger; the hit reads 13 alone
+    whole_tracks(cache, 10, 11, 12)  # The set is one track, 12, with the trigger; the hit reads 13 alone.
     cache.late(13)
     assert cache.kept(13) == (2, 1)
     cache.late(13)
@@ -69,16 +71,16 @@ def test_g_makes_p_at_least_one_more():
 
 
 def test_a_second_chance_traced_by_hand():
-    # A cache of six tracks holds 10 to 15; 14 and 15 are unread. 50, 60, 70, 80 drive out 10, 11, 12, 13; then 90
-    # finds 14 and then 15 at the LRU end. Both go back up, and p falls by one each time, from 3 to 2 to 1. 50 leaves
-    # in their place.
+    # A cache of six tracks holds 10 to 15; 14 and 15 are unread. 50, 60, 70 and 80 evict 10 to 13; then 90 finds 14 and
+    # then 15 at the LRU end. Both move back to the MRU end, and p falls by one each time, from 3 to 2 to 1. 50 is
+    # evicted instead.
     cache = track_cache("lru_top", 6, 200, prefetch=AMP)
     whole_tracks(cache, *range(10, 14), 50, 60, 70, 80)
     assert [track for track in range(10, 16) if track in cache] == [14, 15]
     assert cache.kept(15) == (3, 0)
     whole_tracks(cache, 90)
     assert (14 in cache, 15 in cache, 50 in cache, cache.kept(15), cache.unused) == (True, True, False, (1, 0), 0)
-    # They get no third chance, and a hit on the last track of their set no longer raises p.
+    # 14 and 15 get no third chance, and a hit on 15, the last track of their set, no longer raises p.
     assert whole_tracks(cache, 15) == [[]]
     assert cache.kept(15) == (1, 0)
     whole_tracks(cache, 91, 92, 93, 94)
@@ -86,8 +88,8 @@ def test_a_second_chance_traced_by_hand():
 
 
 def test_an_aged_track_loses_its_trigger():
-    # A cache of seven holds 14 to 20 with the trigger on 18. 80 finds 17 to 20 at the LRU end unread: they go back
-    # up, p falls by one for each (from 5 to 1), g falls from 2 to 0, and 18 no longer reads ahead.
+    # A cache of seven tracks holds 14 to 20, with the trigger on 18. 80 finds 17 to 20 unread at the LRU end: they move
+    # back to the MRU end, p falls by one for each (from 5 to 1), g falls from 2 to 0, and 18 no longer reads ahead.
     cache = track_cache("lru_top", 7, 200, prefetch=AMP)
     whole_tracks(cache, *range(10, 17))
     whole_tracks(cache, 50, 60, 70, 80)

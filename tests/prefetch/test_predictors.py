@@ -149,7 +149,7 @@ def test_partitions_keep_their_bound(name, ids, partition, order):
 
 
 def test_a_full_partition_is_halved_and_purged_or_else_the_access_is_ignored():
-    """The partition of A has room for 3 nodes, A, AB and AC; a fourth, AD, needs it to be halved."""
+    """The partition of A has room for 3 nodes, A, AB and AC; it must be halved to make room for a fourth, AD."""
     kernel = make("pcm", 5, partition=3, order=2)
     fed(kernel, letters("ABABACAD"))
     # Before D, the counts are A 4, AB 2 and AC 1. Halving leaves A 2 and AB 1 and drops AC, so AD has room.
@@ -186,7 +186,7 @@ def test_an_uncorrected_chain_stops_at_the_threshold():
 def test_pcm_predicts_all_likely_files_the_likeliest_first():
     kernel = make("pcm", 26, threshold=0.25)
     fed(kernel, letters("ABACABADABA"))
-    # of 5 times, A was followed by B 3 times, and by C and D once each
+    # Of 5 times, A was followed by B 3 times, and by C and D once each.
     assert kernel.predictions() == letters("B")
     kernel = make("pcm", 26, threshold=0.2)
     fed(kernel, letters("ABACABADABA"))

@@ -1,4 +1,5 @@
-"""Test the sequential prefetcher on traces worked out by hand and by closed forms, and kernels against references."""
+"""Test the sequential prefetcher on traces worked out by hand and against closed forms, and test kernels against
+references."""
 
 import dataclasses
 import itertools
@@ -40,8 +41,9 @@ def whole_tracks(cache, *tracks):
 
 
 def test_synchronous_and_asynchronous_prefetch_traced_by_hand():
-    # threshold 2: 10 has counter 1; 11 has counter 2, so it is a sequential miss, which also fetches 12, 13 and 14.
-    # The trigger is one from the end, on 13: the hit there fetches 15, 16, 17 and puts a trigger on 16.
+    # With threshold 2, track 10 has counter 1 and track 11 has counter 2, so 11 is a sequential miss, which also
+    # fetches 12, 13 and 14. The trigger is one track from the end, on 13: the hit there fetches 15, 16 and 17 and puts
+    # a trigger on 16.
     cache = track_cache("lru_top", 50, 100, prefetch={"threshold": 2, "degree": 3, "trigger": 1})
     assert whole_tracks(cache, 10, 11, 12, 13, 14, 15, 16) == [
         (1, [(10, 1, DEMAND)]),
@@ -57,8 +59,9 @@ def test_synchronous_and_asynchronous_prefetch_traced_by_hand():
 
 
 def test_tracks_of_pages_traced_by_hand():
-    # Tracks have four pages. Pages 0 and 1 of track 5 are read alone, then page 2 of it; 6 continues the run of 5, so
-    # all of 6 is read although one page is requested, and all of 7. Page 3 of 5 is a miss in a track that is cached.
+    # Tracks have four pages. Pages 0 and 1 of track 5 are read alone, and so is page 2 later. Track 6 continues the run
+    # of track 5, so all of 6 is read although one page is requested, and all of 7 is read, too. Page 3 of track 5 is a
+    # miss in a track that is cached.
     cache = track_cache("lru_top", 40, 100, track_pages=4, prefetch={"threshold": 2, "degree": 1, "trigger": -1})
     assert cache.access_pages(5, 0b0011) == (0b0011, [(5, 0b0011, DEMAND)])
     assert cache.access_pages(5, 0b0110) == (0b0100, [(5, 0b0100, DEMAND)])
@@ -163,7 +166,7 @@ def round_robin(capacity, remedy, trigger=4, streams=10, length=400):
 
 
 def test_more_cache_can_mean_more_misses_but_not_with_the_remedy():
-    """The new group enters above the unread rest of the current one, which is needed sooner (section II-C)."""
+    """The new group must enter above the unread rest of the current one, which is needed sooner (section II-C)."""
     sizes = range(20, 260, 10)
     plain, remedied = ([round_robin(size, remedy) for size in sizes] for remedy in (0, 1))
     assert any(more > less for less, more in itertools.pairwise(plain))
@@ -295,7 +298,7 @@ def test_places_preserve_order_and_distances_up_to_the_reach(addresses, reach):
 
 
 def test_a_trace_is_prefetched_as_its_addresses_are():
-    """Blocks far apart in the address space behave as in one large array of tracks."""
+    """Blocks far apart in the address space must behave as in one large array of tracks."""
     rng = np.random.default_rng(7)
     starts, lengths = rng.integers(0, 3000, 200) * 7, rng.integers(1, 30, 200)
     runs = np.concatenate([start + np.arange(length) for start, length in zip(starts, lengths, strict=True)])

@@ -1,4 +1,5 @@
-"""Test the tool that translates kernels: it uses few processes, skips unchanged kernels and leaves whole C files."""
+"""Test the tool that translates kernels: it uses few processes, skips unchanged kernels and never leaves partial C
+files."""
 
 import os
 import subprocess

@@ -19,7 +19,7 @@ from misspenalty.prefetch.predictors.registry import known_predictors
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 WITH_CODE = [page for page in PAGES if any(block.runs for block in blocks(page.read_text()))]
-PLAIN = ("text", "bibtex")  # languages of blocks that show something and are not code
+PLAIN = ("text", "bibtex")  # languages of blocks that only show something and are not code
 NOT_RUN = 12  # maximum number of blocks that are too long or too large to run here, or that another test runs
 RECORDING = "docs/how-to/record.md"  # the only page whose commands need root; tests/record runs commands like these
 

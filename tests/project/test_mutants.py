@@ -177,7 +177,7 @@ def test_a_source_that_no_pattern_names_has_the_tests_of_its_folder_or_all_of_th
     ],
 )
 def test_a_fault_is_noticed_in_a_fork(tmp_path, monkeypatch, body, by):
-    """A fault is found by a test that fails, ends the process or runs forever, but not by one that passes."""
+    """A fault must be found by a test that fails, ends the process or runs forever, but not by one that passes."""
     monkeypatch.setattr(mutants, "ROOT", tmp_path)
     monkeypatch.setattr(mutants, "UNKNOWN", 2)
     monkeypatch.setattr(mutants.Plugin, "pytest_sessionstart", lambda self: None)  # there is no conftest here

@@ -51,7 +51,7 @@ def execute(path, cells=slice(None), folder=None, first=None):
         "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
         "MPLBACKEND": "module://matplotlib_inline.backend_inline",
     }
-    for seconds in (60, 300):  # on a busy machine a kernel (ipykernel 7) may miss a request and wait for ever
+    for seconds in (60, 300):  # on a busy machine a kernel (ipykernel 7) may miss a request and wait forever
         command = [sys.executable, "-c", RUN, str(copy), str(seconds)]
         done = subprocess.run(command, cwd=path.parent, env=environment, timeout=1800)
         if done.returncode != LOST:
@@ -116,7 +116,7 @@ def test_notebook_and_script_say_the_same(path):
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_notebook_is_shown_with_its_outputs(path):
-    """Pictures are kept, because the repository's pages show them; output that changes from run to run is not."""
+    """Pictures must be kept, because the repository's pages show them; output that changes from run to run must not."""
     content = json.loads(path.read_text())
     assert path.stat().st_size < 1_000_000
     assert images(cell for cell in content["cells"] if cell["cell_type"] == "code")
@@ -141,7 +141,7 @@ def output_of(picture):
 
 
 def test_pictures_are_saved_with_a_palette():
-    """The few colours of a chart stay exactly the same, and a second save changes nothing."""
+    """The few colours of a chart must stay exactly the same, and a second save must change nothing."""
     colours = np.array([[255, 255, 255, 255], [0, 76, 140, 255], [232, 112, 42, 255]], np.uint8)
     drawn = Image.fromarray(colours[np.arange(300 * 400).reshape(300, 400) // 7 % 3])
     saved = output_of(encoded(drawn))

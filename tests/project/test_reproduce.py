@@ -206,7 +206,7 @@ def test_an_input_that_changed_without_its_time_is_found(complete):
 
 @pytest.fixture(scope="module")
 def failed(made, tmp_path_factory):
-    """Return the folder of a complete run after a run, of a changed input, that stopped at its last table."""
+    """Return the folder of a complete run after another run, with a changed input, was stopped at its last table."""
     folder = shutil.copytree(made, tmp_path_factory.mktemp("failed") / "made")
     (folder / "fail").touch()
     (folder / "raw.csv").write_text("3\n")
@@ -234,7 +234,7 @@ def test_results_of_a_run_that_was_stopped_are_not_taken_for_changes(stopped):
 
 
 def test_a_digit_changed_after_a_run_that_was_stopped_is_found(stopped):
-    """The stopped run has made one table, and the other is still that of the run before; no manifest describes them."""
+    """The stopped run has made one table, and the other one is from the previous run; no manifest describes them."""
     (stopped / "fail").unlink()
     change(stopped / "results" / "mq.csv", "6\n")
     code, text = finish(start(stopped))
@@ -323,7 +323,7 @@ def test_the_first_results_are_announced_and_are_those_of_the_workflow():
 
 
 def test_first_results_are_compared_with_those_before(folder):
-    """A table that differs is reported, with the place and the difference."""
+    """A table that differs must be reported with the place and the difference."""
     module = runpy.run_path(str(SCRIPT))
     (folder / "results" / "mq").mkdir(parents=True)
     (folder / "results" / "vlog").mkdir(parents=True)

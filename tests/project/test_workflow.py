@@ -277,7 +277,7 @@ def test_report_is_one_self_contained_page(tree, first_run):
 
 
 def test_a_folder_with_braces_is_refused(tmp_path):
-    """Snakemake would take the braces for a wildcard and end with a traceback."""
+    """The message must name the braces; Snakemake alone would take them for a wildcard and end with a traceback."""
     done = snakemake(copy_tree(tmp_path / "{x}" / "tree"), "--dry-run")
     assert done.returncode != 0
     assert "Snakemake takes braces in a path for a wildcard; move the checkout" in done.stdout + done.stderr
@@ -309,7 +309,8 @@ def test_package_built_from_other_sources_is_refused(tree, first_run):
 
 
 def test_fresh_clone_recomputes_everything(tree, first_run, tmp_path):
-    """A clone has the archived results but no record of how they were made: none may be mistaken for finished work."""
+    """A clone has the archived results but no record of how they were made, so none of them may be mistaken for
+    finished work."""
     folder = copy_tree(tmp_path)
     shutil.copytree(tree / "data" / "raw", folder / "data" / "raw")
     shutil.copy(tree / "config" / "config.yaml", folder / "config")

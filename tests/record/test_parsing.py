@@ -180,7 +180,7 @@ def bpftrace(monkeypatch):
 
 
 def test_a_machine_that_was_suspended_can_record(bpftrace, tmp_path, monkeypatch):
-    """The clock of bpftrace's events goes on while the machine is suspended, unlike the monotonic clock."""
+    """The clock of bpftrace's events keeps running while the machine is suspended, unlike the monotonic clock."""
     monkeypatch.setattr(time, "monotonic_ns", lambda: time.clock_gettime_ns(time.CLOCK_BOOTTIME) - 3600 * 10**9)
     bpftrace(lambda: f"8388608 8 8 R {time.clock_gettime_ns(time.CLOCK_BOOTTIME)} 7 cp")
     made = block.record(None, tmp_path / "x.txt", seconds=0, told=lambda words: None)

@@ -101,7 +101,7 @@ def test_a_command_is_recorded(live, tmp_path, capfd):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_an_interrupted_recording_is_whole_or_not_there(live, tmp_path, number):
-    """Ctrl-C ends a recording and keeps what was recorded until then; a kill leaves nothing."""
+    """Ctrl-C must end a recording and keep what was recorded until then; a kill must leave nothing."""
     output = tmp_path / "made.spc"
     loop = "while true; do cat /etc/hostname /etc/passwd > /dev/null; sleep 0.1; done"
     command = [sys.executable, "-m", "misspenalty", "record", "files", str(output), "--", "sh", "-c", loop]

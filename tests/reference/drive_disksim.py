@@ -306,7 +306,7 @@ class Drive(drive.Drive):
         return start + count * s["write_block"]
 
     def appends(self, now, lbn):
-        """Return whether a write continues where the one that is being written to the medium ends."""
+        """Return whether a write continues at the end of the write that is in progress on the medium."""
         on = self.behind[0]
         done = sum(when <= now for when in self.blocks_written(on, None, drive.Record()))
         return on.stop == lbn and self.s["segment"] > lbn - on.lbn - done

@@ -88,7 +88,8 @@ def test_the_command(tmp_path, capsys):
 
 
 def test_sizes_in_bytes_are_bytes_by_default(tmp_path, capsys):
-    """Sizes are not numbers of objects: 50 bytes hold objects 1 and 2 but not 3, whatever the block size is."""
+    """Sizes must not be taken for numbers of objects: 50 bytes hold objects 1 and 2 but not 3, whatever the block size
+    is."""
     trace = Trace.from_blocks([1, 2, 3, 1, 2, 3], object_bytes=[20, 20, 60, 20, 20, 60])
     for size in ("50B", "50%", 0.5):
         assert simulate(trace, "lru", size).hits == 2
@@ -249,7 +250,8 @@ def test_an_upper_bound_is_at_most_what_is_requested():
     ("changes", "least", "most"), [("keep", (0, 0), (3, 18)), ("replace", (1, 4), (1, 4)), ("new", (1, 4), (1, 4))]
 )
 def test_bounds_by_hand_of_an_object_that_changes(changes, least, most):
-    """A cache of 5 bytes holds an object of 4, not of 10; with ``keep``, the object keeps its size at loading."""
+    """A cache of 5 bytes holds an object of 4 bytes but not of 10; with ``keep``, an object keeps the size at which it
+    was loaded."""
     intervals = Intervals(np.zeros(4, np.uint32), np.array([4, 4, 10, 4]), None, changes)
     assert (intervals.at_least(5), intervals.at_most(5)) == (least, most)
 

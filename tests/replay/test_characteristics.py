@@ -90,7 +90,7 @@ def test_bytes_moved_are_those_asked_for():
     ("sizes", "half"), [([10, 1000], 10), ([10, 20, 1000], 20), ([10, 20, 30, 1000], 20), ([7], 7)]
 )
 def test_half_of_the_objects_are_no_larger_than_the_median(sizes, half):
-    """As for requests, the median of an even number is the smaller of the two in the middle."""
+    """As for requests, the median of an even number of values must be the smaller of the two in the middle."""
     assert profile(Trace.from_blocks(range(len(sizes)), object_bytes=sizes))["object_bytes_median"] == half
 
 
@@ -114,7 +114,7 @@ def test_a_window_begins_with_the_reference_at_its_first_instant(seconds, window
 
 
 def test_windows_may_span_all_times():
-    """The difference of these times needs 64 bits without a sign."""
+    """The difference of these times fits only an unsigned integer of 64 bits."""
     table = over_time(Trace.from_blocks([1, 2, 3], time=[-(2**63), 0, 2**63 - 1]), 4)
     assert table["references"].tolist() == [1, 0, 1, 1]
 

@@ -74,7 +74,7 @@ def test_what_is_not_a_trace_is_reported(trace, message):
 
 @pytest.mark.parametrize("form", [list, tuple, np.array, pd.Series])
 def test_policies_may_be_an_array(form):
-    """All functions that take several policies take them in any of these forms."""
+    """All functions that take several policies must accept them in any of these forms."""
     policies = form(["LRU", "fifo"])
     for table in (
         simulate(BLOCKS, policies, 2),

@@ -62,7 +62,8 @@ def test_names_of_blocks_do_not_matter_to_a_fixed_time(policy, requests, size, o
 @settings(max_examples=15)
 @given(first=REQUESTS, second=REQUESTS, size=st.integers(1, 6))
 def test_a_joined_trace_has_the_outcomes_of_its_parts(policy, first, second, size):
-    """The first part has the outcomes that it has alone; with it as the warm-up, only the second part is counted."""
+    """The first part must have the outcomes that it has alone; with it as the warm-up, only the second part must be
+    counted."""
     joined, alone = made(first + second), made(first)
     hits, before = np.zeros(len(joined), bool), np.zeros(len(alone), bool)
     simulate(joined, policy, size, hits=hits)
@@ -222,7 +223,8 @@ def test_slower_requests_and_a_slower_device_only_scale_times(requests, size, fa
 @settings(max_examples=25)
 @given(requests=REQUESTS, size=st.integers(1, 6), policy=st.sampled_from(["lru", "arc", "opt", "opt_bypass"]))
 def test_a_closed_loop_of_one_client_is_an_open_one_at_low_load(device, requests, size, policy):
-    """Reads a second apart must find the device idle, like those of one client that waits for each and then thinks."""
+    """Reads a second apart must find the device idle, like those of one client that waits for each read and then
+    thinks."""
     reads = [(64 * block, False, 0) for block, _, _ in requests]
     alone = penalty(made(reads), policy, size, device, interval="1s").iloc[0]
     closed = penalty(made(reads), policy, size, device, clients=1, think="1s").iloc[0]

@@ -168,7 +168,7 @@ def test_a_warm_up_that_leaves_only_prompts_without_blocks_is_refused(policy):
 
 @pytest.mark.parametrize("command", ["curve", "penalty"])
 def test_prompts_are_read_from_standard_input(capsys, command):
-    """A dash is standard input, as for other traces."""
+    """A dash must mean standard input, as for other traces."""
     path, options = INPUTS / "31_prefix.jsonl", ["--prefix", "--policy", "lru", "--size", "4", "--json"]
     words = [sys.executable, "-m", "misspenalty", command, "-", *options, *DEVICE[command]]
     done = subprocess.run(words, input=path.read_text(), capture_output=True, text=True, check=False)

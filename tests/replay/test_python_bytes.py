@@ -1,4 +1,5 @@
-"""Classes that are told the size of each request count in caches of bytes like the kernels, and cannot cheat."""
+"""Policies given as classes that are told the size of each request count like the kernels in caches sized in bytes, and
+cannot cheat."""
 
 import dataclasses
 from collections import OrderedDict
@@ -136,7 +137,8 @@ def test_response_times_and_refreshing_writes_are_the_kernels(requests, room, ch
 
 
 def test_what_the_class_does_not_count():
-    """By hand, 30 bytes: 99 bytes are refused twice, once in the warm-up; the evictions are not known."""
+    """By hand, a cache of 30 bytes must refuse 99 bytes twice, once in the warm-up; the number of evictions is not
+    known."""
     trace = Trace.from_blocks([3, 1, 2, 1, 3], object_bytes=[99, 10, 20, 10, 99])
     row = simulate(trace, Gdsf, "30B", warm_up=1)
     assert (row.hits, row.hit_bytes, row.requested_bytes, row.refused, row.evictions) == (1, 10, 139, 2, None)
@@ -156,7 +158,7 @@ def test_blocks_of_a_trace_without_sizes_have_the_bytes_of_a_block():
 
 @pytest.mark.parametrize("options", [{}, {"writes": "refresh"}, {"warm_up": 99}])
 def test_in_a_cache_of_blocks_a_class_for_bytes_counts_like_the_kernel(options):
-    """Evictions are estimated from the misses, as those of any class without a count."""
+    """Evictions must be estimated from the misses, like those of any class that does not count them."""
     rng = np.random.default_rng(6)
     trace = Trace.from_blocks(rng.zipf(1.3, 3000) % 200, write=rng.random(3000) < 0.3, block_bytes=512)
     assert_equal_but_in_name(hit_ratio_curve(trace, [Lru, "lru"], ["10%", 20, "32KB"], **options))

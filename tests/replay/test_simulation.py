@@ -137,7 +137,7 @@ def test_threads_are_by_default_as_many_as_processors(monkeypatch):
 
 @pytest.mark.parametrize("caches", [2, 3])
 def test_as_many_caches_are_replayed_at_once_as_there_are_threads(caches):
-    """Each cache waits at the first block for all the others."""
+    """The caches must run in parallel: at the first block, each waits for all the others."""
     meeting = threading.Barrier(caches, timeout=10)
 
     class Waits:

@@ -1,4 +1,4 @@
-"""Test files as tools, servers and people leave them: read correctly, or refused with advice on what to state.
+"""Test that files left by tools, servers and people are read correctly or refused with advice on what to state.
 
 The right values were worked out by hand from the lines.
 """

@@ -1,4 +1,4 @@
-"""Test tables as programs and spreadsheets write them: read correctly, or refused with advice on what to state.
+"""Test that tables written by programs and spreadsheets are read correctly or refused with advice on what to state.
 
 The right values were worked out by hand from the lines.
 """
@@ -178,7 +178,7 @@ def test_a_note_says_that_times_of_day_pass_midnight(opened):
 
 
 def test_a_hexadecimal_address_of_64_bits_is_read_or_refused_with_how(opened):
-    """Arrow reads such numbers as negative ones."""
+    """Arrow reads such numbers as negative, so they must be refused unless the key is said to be hexadecimal."""
     content = "addr,op\n0xffff888012345000,R\n0x1000,W\n"
     with pytest.raises(InputError, match=r"line 2: field 1 .addr.*is out of range.*--key hex .* from 2\*\*63 on$"):
         opened(content)

@@ -1,4 +1,4 @@
-"""Test small traces in the dialects of public ones: read correctly, or refused with advice on what to state.
+"""Test that small traces in public dialects are read correctly or refused with advice on what to state.
 
 The right values were computed by hand, without the package.
 """
@@ -298,7 +298,7 @@ def test_invalid_numbers_in_a_dialect_are_named(tmp_path, key, value, expected):
 
 @pytest.mark.parametrize("key", EVIDENCE)
 def test_fields_that_identify_a_dialect_are_in_every_row(tmp_path, key):
-    """A field that rows may lack is refused, because opening a row without it would end with a traceback."""
+    """A field that rows may lack must be refused, because opening a row without it would end with a traceback."""
     right = 'summary: s\nsource: s\nexample: "1,2,3"\ncolumns: {block: a}\nseparator: ","\noptional: 1\n'
     (path := tmp_path / "mine.yaml").write_text(f'{right}fields: ["a:integer", b, c]\n{key}: [a]\n')
     assert load(path).evidence == {key: ["a"]}
@@ -365,7 +365,7 @@ def test_a_return_within_a_line_is_refused_with_the_line_ends_that_are_read(open
 @pytest.mark.parametrize("name", sorted(name for name, dialect in dialects().items() if dialect.table.pattern))
 @pytest.mark.parametrize("rest", ["", " x"])
 def test_python_matches_a_line_with_many_blanks_in_linear_time(name, rest):
-    """The page "Press play" matches with Python's `re`, which may try every way to divide the blanks."""
+    """The page "Press play" matches with Python's `re`, which must not try every way to divide the blanks."""
     table, line = dialects()[name].table, dialects()[name].example.splitlines()[0]
     patterns = [re.compile(f"(?m)^(?:{pattern})") for pattern in (f"(?:{table.pattern})\\s*$", table.skip) if pattern]
     begun = time.process_time()
@@ -379,7 +379,7 @@ def test_python_matches_a_line_with_many_blanks_in_linear_time(name, rest):
 
 @pytest.mark.parametrize("repeated", ["7", ":", "a", "a.", "1:"])
 def test_a_first_line_as_long_as_any_is_recognised_or_refused_in_linear_time(tmp_path, repeated):
-    """A pattern that tries every way to divide digits or colons would take minutes."""
+    """No pattern may try every way to divide digits or colons, which would take minutes."""
     path, line = tmp_path / "access.log", repeated * (60_000 // len(repeated))
     begun = time.process_time()
     for text in (f"{line}x\n", f"{line} - - [10/Oct/2000:13:55:36 -0700] GET\n", f"time,block\n1,{line}x\n"):

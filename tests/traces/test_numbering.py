@@ -63,7 +63,7 @@ def test_a_trace_compiled_in_shards_is_the_same(tmp_path, monkeypatch):
 
 
 def test_objects_keep_their_sizes_in_shards(tmp_path, monkeypatch):
-    """An object's size is that of its first reference, whichever chunk or shard that is in."""
+    """An object's size must be that of its first reference, whichever chunk or shard contains it."""
     monkeypatch.setattr(numbering, "CHUNK", 1000)
     monkeypatch.setattr("misspenalty.traces.compiled.CHUNK", 700)
     rng = np.random.default_rng(6)

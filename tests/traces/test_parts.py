@@ -75,7 +75,8 @@ def test_joined_times_that_do_not_fit_into_64_bits_are_refused():
 
 
 def test_what_one_of_two_joined_traces_lacks():
-    """References of a trace without writes are reads; if one trace has no times, the joined one has none."""
+    """References of a trace without writes must be reads; if one trace has no times, the joined trace must have
+    none."""
     bare, written = Trace.from_blocks([1, 2]), Trace.from_blocks([2, 3], write=[True, False])
     assert join(bare, bare).write is None
     assert join(bare, written).write.tolist() == [False, False, True, False]

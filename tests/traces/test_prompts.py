@@ -238,7 +238,8 @@ def test_prompts_whose_columns_do_not_fit_are_refused(changed, message):
 
 
 def test_prompts_hold_whole_numbers():
-    """Hashes that are floats below 1 would all be block 0, and counts below 0 give prompts without blocks."""
+    """All columns must hold whole numbers: hashes below 1 would all be block 0, and negative counts would give prompts
+    without blocks."""
     columns = {"time": None, "input_tokens": [3, 2], "output_tokens": [0, 0], "count": [2, 1], "blocks": [7, 8, 7]}
     made = Prompts(**columns | {"count": np.array([2.0, 1.0]), "input_tokens": [3.0, 2.0]}, block_tokens=2)
     assert made.count.dtype == np.int64 and made.count.tolist() == [2, 1] and made.input_tokens.tolist() == [3, 2]

@@ -356,7 +356,7 @@ def test_unknown_formats_and_block_sizes(tmp_path):
 
 
 def test_opening_the_first_trace_imports_nothing(tmp_path):
-    """The readers are imported with the package; no module of it is left to import when a trace is opened."""
+    """The readers must be imported with the package, so that opening a trace imports none of the package's modules."""
     program = "import sys, misspenalty; loaded = set(sys.modules); misspenalty.open_trace(sys.argv[1]);"
     program += "print([name for name in set(sys.modules) - loaded if name.startswith('misspenalty')])"
     path = write(tmp_path / "x.lis", b"1\n")

@@ -301,7 +301,7 @@ def test_the_users_unit_of_times_comes_before_that_of_a_name(opened):
 
 @pytest.mark.parametrize("unit", ["us", "\u00b5s", "\u03bcs", "\u039cS", "\u00b5sec", "\u03bcsec"])
 def test_microseconds_in_a_name_have_any_letter_mu(opened, unit):
-    """If mu were dropped, as punctuation is, the unit would be read as seconds."""
+    """The letter mu must not be dropped like punctuation, because the unit would then be read as seconds."""
     assert opened(f"Time ({unit}),key\n5,1\n8,2\n").time.tolist() == [0, 3000]
 
 

@@ -109,7 +109,8 @@ def test_a_tie_is_not_a_disagreement():
 
 
 def test_response_times(tmp_path):
-    """A small capture must run with every policy on every device, and its head must be a trace of its own."""
+    """A small capture must run with every policy on every device, and its first part must be usable as a separate
+    trace."""
     random = np.random.default_rng(2)
     lines = [f"0,{8 * block},4096,R,{i / 1000:.3f}" for i, block in enumerate(random.integers(0, 300, 2000))]
     path = tmp_path / "x.spc"

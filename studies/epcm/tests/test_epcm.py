@@ -45,8 +45,8 @@ SETTINGS = {
 
 
 def build_run():
-    """Return the calls of a build: twelve sources are read one after the other, and after each an object is written,
-    which is read at the end."""
+    """Return the calls of a build that reads twelve sources one after the other, writes an object after each, and reads
+    the objects at the end."""
     calls = []
     for number in range(12):
         calls += [opened(number, 3 * PAGE, gap=60_000_000), call("read", number, length=3 * PAGE)]
@@ -85,7 +85,8 @@ def test_bars_of_figure_7():
 
 
 def test_shares_that_give_the_same_order_are_one_bar():
-    """A bar that was replayed twice would count twice as many runs, and its interval would be too narrow."""
+    """A bar must not be replayed twice, because it would count twice as many runs, and its interval would be too
+    narrow."""
     bars = [bar for bar in epcm.settings_of([4, 64], [2], [0.7, 0.8], 0.75) if bar.model == "epcm"]
     assert [(bar.partition_size, bar.model_order) for bar in bars] == [(4, 3), (64, 45), (64, 51)]
 

@@ -1,4 +1,4 @@
-"""Test the file client on calls small enough to follow by hand: caches, copies, read-ahead, requests, prefetching."""
+"""Test the file client on calls that can be followed by hand: caches, copies, read-ahead, requests and prefetching."""
 
 from dataclasses import replace
 

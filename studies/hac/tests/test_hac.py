@@ -233,7 +233,8 @@ def test_shares_of_compaction_are_missing_where_nothing_was_compacted(sweeps, co
 
 
 def test_every_run_has_the_testbeds_activation_records(data, sweeps, costs):
-    """A stack of records that are twice as long has twice as many words to scan."""
+    """The base row of a testbed with longer activation records must equal the row in which only their length is
+    varied."""
     longer = costs._replace(testbed=costs.testbed.with_values(activation_words=32))
     table = hac_further.algorithm_sensitivity(data, "T1", 0.24, costs, 3, {"activation_words": [32]})
     own = hac_further.algorithm_sensitivity(data, "T1", 0.24, longer, 3, {})

@@ -1,4 +1,4 @@
-"""Test the client caches against their references, by invariants, and by hand-traced runs."""
+"""Test the client caches against their references, by invariants, and on runs traced by hand."""
 
 from dataclasses import dataclass
 
@@ -314,7 +314,8 @@ def test_entries_are_freed_when_nothing_refers_to_them():
 
 
 def test_frames_on_the_stack_are_not_touched():
-    """If a composite is larger than the cache, the stack refers to its parts during T1, so nothing can be freed."""
+    """If a composite is larger than the cache, the run must be refused: the stack refers to the composite's parts
+    during T1, so nothing can be freed."""
     parameters = oo7.Parameters(composites=2, levels=2, document_bytes=100, manual_bytes=100)
     database = oo7.generate(parameters, np.random.default_rng(1))
     program = Program(HAC(database, 6 * PAGE), database)

@@ -1,4 +1,5 @@
-"""Test the prices of a client cache's counts by closed forms, and the page server also by hand and by a reference."""
+"""Test the prices of a client cache's counts against closed forms, and the page server also against hand-made cases and
+a reference."""
 
 from pathlib import Path
 

@@ -169,8 +169,8 @@ def test_what_the_first_level_holds_is_not_loaded():
 
 
 def test_loading_a_block_before_those_of_the_first_level_saves_the_prefill_of_all():
-    """Block 2 is in the first level, but of no use without block 1, which is in the second. Loading block 1 takes
-    longer than its own prefill, but not as long as a prefill of both."""
+    """Block 2 is in the first level but is useless without block 1, which is in the second. Loading block 1 takes
+    longer than its own prefill, but not as long as the prefill of both blocks."""
     made = workload([[1], [3], [2], [1, 2]])
     seconds = 1.5 * float(cost.prefill_s(VALUES, 10))
     drive = SimpleNamespace(**vars(VALUES) | {"ssd_gb_s": 10 * cost.token_bytes(VALUES) / seconds / 1e9})

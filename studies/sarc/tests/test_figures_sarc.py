@@ -43,7 +43,7 @@ def tables():
 
 @pytest.mark.parametrize("name", FIGURES)
 def test_a_figure_is_drawn_the_same_twice(tables, name, tmp_path):
-    """`test_figures.py` tests the other formats."""
+    """The SVG files must be equal byte by byte; `test_figures.py` tests the other formats."""
     first, second = (
         save_figure(FIGURES[name](**tables[name]), tmp_path / stem, ["svg"])[0].read_bytes() for stem in ("one", "two")
     )

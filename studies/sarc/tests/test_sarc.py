@@ -339,7 +339,7 @@ def test_the_threshold_is_the_one_with_the_fewest_tracks_misjudged():
 
 
 def test_detection_is_the_same_without_drives(shark):
-    """Requests are looked up in the cache in order of arrival, whatever the drives do with them."""
+    """Requests must be looked up in the cache in order of arrival, whatever the drives do with them."""
     states = []
     for drives in (True, False):
         run = Run(shark, "cache_sensitive", "lru_top", 1, drives=drives)
@@ -426,7 +426,8 @@ def test_a_setting_decides_whether_the_lru_variants_have_the_remedy(shark):
 
 
 def test_a_cost_proportional_to_the_rate_shows_in_writes_at_half_the_load(shark):
-    """In Table II, writes at half the highest load take 0.2 ms more than at rest, though none waits for the drives."""
+    """In Table II, writes at half the highest load take 0.2 ms more than at rest, although no write waits for the
+    drives."""
     runs = [
         sarc_runs.points(sarc_runs.simulate(one, "cache_sensitive", "lru_top", 1, [12500]), 1)["write_ms"].iloc[0]
         for one in (shark.with_values({"contention_us": us}) for us in (0, 10))

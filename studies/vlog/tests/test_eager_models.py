@@ -143,7 +143,8 @@ def test_a_cylinder_with_random_holes(kind, used):
 
 @pytest.mark.parametrize(("n", "m", "kind"), [(72, 7, HP), (72, 18, HP), (256, 25, SEAGATE), (256, 64, SEAGATE)])
 def test_filling_a_track_costs_what_the_model_says(n, m, kind):
-    """Filling from empty must cost more than random holes would, and about as much as the correction says."""
+    """Filling an empty track must cost more than writing to random holes, and about as much as the corrected model
+    predicts."""
     rng = np.random.default_rng(10)
     heads = uniform(kind)[1]
     empty = np.ones((heads, n), bool)

@@ -218,7 +218,8 @@ def test_models_and_simulation_agree_on_the_time_to_locate():
 
 
 def test_patterns_without_a_free_block_are_left_out_of_the_mean():
-    """If hardly any block is free, the mean wait for one must exceed that for one of the many free sectors."""
+    """If hardly any block is free, the mean wait for a free block must exceed the mean wait for one of the many free
+    sectors."""
     kind = vlog.make_platforms({"two": {"host": "sparc10", "drive": "hp97560", "cylinders": 2}}, HOSTS)["two"].kind
     blocks = vlog.physical_blocks(kind)
     row = vlog_locate.fig1("drive", kind, [1 - 0.3 / blocks], 100, 1).iloc[0]

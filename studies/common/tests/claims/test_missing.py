@@ -1,4 +1,4 @@
-"""Test the count of claims per missing fact, by hand on five claims and on the archived conditions."""
+"""Test the count of claims per missing fact on five hand-made claims and on the archived conditions."""
 
 from pathlib import Path
 

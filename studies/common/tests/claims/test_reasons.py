@@ -1,4 +1,4 @@
-"""Test the reasons why entries are not reproduced, by hand on four entries and on the archived tables."""
+"""Test the reasons why entries are not reproduced, on four hand-made entries and on the archived tables."""
 
 from pathlib import Path
 

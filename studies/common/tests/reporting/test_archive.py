@@ -276,7 +276,7 @@ def test_a_flipped_bit_is_refused_by_name(archive, checkout):
     ],
 )
 def test_a_path_out_of_the_folder_is_refused(archive, checkout, name):
-    """Nothing is unpacked here, but other programs may unpack the archive, so such a path must be refused."""
+    """Such a path must be refused: nothing is unpacked here, but other programs may unpack the archive."""
     repack(archive, {name: b"x"})
     relist(archive)
     with pytest.raises(InputError, match=rf"entry {re.escape(repr(name))} has a path"):

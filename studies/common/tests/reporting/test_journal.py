@@ -1,4 +1,4 @@
-"""Test the journal of an unfinished run: its entries, those that it forgets, and those that survive a kill."""
+"""Test the journal of an unfinished run: its entries, the entries that it drops, and those that survive a kill."""
 
 import hashlib
 import json

@@ -1,4 +1,5 @@
-"""Test that the paper compiles from results alone, to the same bytes every time, and that no result is typed in it."""
+"""Test that the paper compiles from results alone, compiles to the same bytes every time, and contains no hand-typed
+results."""
 
 import functools
 import re

@@ -1,5 +1,5 @@
-"""Test that type in the archived figures, except exponents, has at least 7 points, and that no document scales the
-figures down."""
+"""Test that type in the archived figures, except exponents, is set in at least 7 points, and that no document scales
+the figures down."""
 
 import re
 import zlib

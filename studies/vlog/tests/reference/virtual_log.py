@@ -1,4 +1,4 @@
-"""Define the virtual-log disk in slow, readable code: it keeps a set of free sectors and tries every free unit.
+"""Define the virtual-log disk in slow, readable code, with a set of free sectors and a tree of lists.
 
 It implements the description in `misspenalty_studies.vlog.virtual_log.log` and shares with the kernels only the drive's
 mechanics, that is, seeks and angles (tested separately); tests compare it with the kernels to the nanosecond.
