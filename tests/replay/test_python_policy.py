@@ -47,7 +47,7 @@ def test_parameters_reach_the_constructor(name, parameters):
 
 
 class Mine:
-    """A policy that keeps the first blocks.
+    """Keeps the first blocks.
 
     Nothing is evicted."""
 
