@@ -172,7 +172,7 @@ def test_a_drive_may_be_as_large_as_leaves_collection_room():
     remain."""
     most = 4 * 28 * 15 * 4
     assert small().replace({"geometry.sectors": 8 * most}).units == most
-    with pytest.raises(InputError, match=f"{most + 1} units; the flash has room for 1 to {most}, besides"):
+    with pytest.raises(InputError, match=f"{most + 1} units; expected 1 to {most}, as collection needs spare space"):
         small().replace({"geometry.sectors": 8 * (most + 1)})
 
 

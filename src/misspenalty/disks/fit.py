@@ -7,7 +7,7 @@ A host can only see when a request was issued and when it completed. The fit ass
    seek, rotational wait and transfer; the wait is uniformly distributed over a revolution. If reads that follow a
    write are slower, they are left out: they wait until a buffered write is on the medium.
 2. *Rotation* follows from the spread of the media reads' service times about the curve of step 3; if a standard
-   spindle speed is near, that is used.
+   spindle speed is near the result, the standard speed is used.
 3. *Seek curve, overhead, zones* come from one robust fit (`scipy.optimize.least_squares`) of a sum: overhead, half a
    revolution, a root and a line in the distance, and a time per block that changes linearly across the drive.
 4. *Cache*: whether writes complete once they are in the drive's memory, and whether the drive reads ahead; the
@@ -17,8 +17,8 @@ A host can only see when a request was issued and when it completed. The fit ass
 
 Steps 1 to 5 use only the first half of the requests; the drive's size, if not given, follows from all requests. The
 demerit of the other half shows the quality of the fit. The number of heads cannot be inferred from service times, and
-the part common to all seeks cannot be separated from the overhead; the number of heads determines only into how many
-tracks a cylinder is divided.
+the part common to all seeks cannot be separated from the overhead; the number of heads determines only the number of
+tracks per cylinder.
 """
 
 from dataclasses import dataclass
@@ -30,12 +30,12 @@ from misspenalty.disks.drive.description import Description, check
 from misspenalty.disks.requests import LARGEST, Requests, replay
 from misspenalty.errors import ParameterError, check_whole
 
-LEAST = 200  # fewest media reads for a meaningful fit
+LEAST = 200  # minimum number of media reads for a meaningful fit
 MOST_HEADS = 64
-SPEEDS = (3600, 4500, 5400, 7200, 10_000, 12_000, 15_000)  # revolutions per minute of drives that were sold
-NEAR = 0.06  # a speed that differs from a standard one by less than this share is replaced by the standard one
+SPEEDS = (3600, 4500, 5400, 7200, 10_000, 12_000, 15_000)  # standard spindle speeds, revolutions per minute
+NEAR = 0.06  # a speed is replaced by a standard speed from which it differs by less than this share
 TAILS = (0.03, 0.97)  # quantiles between which times spread by 0.94 of a revolution
-HELD_UP = 1.1  # writes hold up reads if slow reads after a write take over this many times as long as others
+HELD_UP = 1.1  # writes delay reads if slow reads after a write take over this many times as long as other slow reads
 ZONES = 8
 HEADS = 4
 STEPS = 150  # maximum number of simulations in the last step
@@ -79,7 +79,7 @@ def fit(requests: Requests, name: str = "fitted", heads: int = HEADS, blocks: in
     heads : int
         Tracks per cylinder.
     blocks : int, optional
-        Number of blocks of the drive; by default, the highest block requested is the last.
+        Number of blocks of the drive; by default, the drive ends with the highest block requested.
 
     Raises
     ------
@@ -146,7 +146,7 @@ def media_curve(requests: Requests, blocks: int) -> Curve:
     end = np.concatenate([[0], lbn[:-1] + count[:-1]])
     distance = np.abs(lbn - end).astype(float)
     media = ~write & (distance > 4 * count)
-    media[:1] = False  # there may be none
+    media[:1] = False  # exclude the first request; the slice works on an empty array, too
     if np.count_nonzero(media) < LEAST:
         raise ParameterError(
             f"of the reads in the first half, {np.count_nonzero(media)} begin far from the end of the previous request;"
@@ -160,7 +160,7 @@ def media_curve(requests: Requests, blocks: int) -> Curve:
     x, n, s = distance[media] / blocks, count[media].astype(float), requests.measured[media]
     if not np.median(s) > 0:
         raise ParameterError(
-            "most of the reads far from the previous request took no time; a drive is fitted to measured service times"
+            "most of the reads far from the previous request took no time; expected measured service times"
         )
     place = lbn[media] / blocks
     low = s > 0.5 * np.median(s)  # faster reads were hits in the drive's cache

@@ -12,8 +12,8 @@ from misspenalty.traces.compression import check_path
 from misspenalty.traces.lines import chunks
 from misspenalty.traces.spool import spooled
 
-LARGEST = 2**53  # a float holds every whole number up to here
-TYPES = {"lbn": np.int64, "count": np.int32, "write": np.uint8, "delay": np.int64}  # as the kernels take them
+LARGEST = 2**53  # a float represents every whole number up to this one exactly
+TYPES = {"lbn": np.int64, "count": np.int32, "write": np.uint8, "delay": np.int64}  # types that the kernels require
 FIELDS = "R|W any-word lbn blocks service-us delay-us"
 
 
@@ -38,7 +38,7 @@ class Requests:
     ------
     ParameterError
         The columns differ in length, a measured time is not finite or is below 0, or another column is not
-        one-dimensional or has values that are masked or that its type cannot hold; columns of other types are
+        one-dimensional, has masked values, or has values that its type cannot hold. Columns of other types are
         converted.
     """
 
@@ -166,7 +166,7 @@ def read_requests(path: str | os.PathLike[str]) -> Requests:
     Raises
     ------
     InputError
-        The file is missing, empty or not text, or a line is wrong.
+        The file is missing, empty or not text, or a line is invalid.
     """
     lbn, count, write, delay, measured = [], [], [], [], []
     with spooled(check_path(path)) as (file, _):
@@ -188,7 +188,7 @@ def read_requests(path: str | os.PathLike[str]) -> Requests:
 
 
 def _request(fields):
-    """Parse the fields of a line, and return their values, or None if one is wrong."""
+    """Parse the fields of a line, and return their values, or None if one is invalid."""
     if len(fields) != 6 or fields[0] not in (b"R", b"W", b"r", b"w") or any(b"_" in field for field in fields[2:]):
         return None
     try:

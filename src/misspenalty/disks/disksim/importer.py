@@ -49,7 +49,7 @@ EXTRA = {
     "second_disconnect": "Extradisc 2nd disconnect overhead",
     "seek_delta": "Extradisc seek delta",
 }
-# not parameters: DiskSim's code uses these values for every drive with extra disconnects
+# DiskSim has no parameters for these values: its code uses them for every drive with extra disconnects.
 HEAD_START = {"head_start": 10, "long_head_start": 15, "long_write": 45}
 AHEAD = {0: "none", 1: "track", 2: "cylinder", 3: "segment", 4: "next_track"}
 ASSUMED = {  # the only value that the model can express, and the default if the file has none
@@ -225,7 +225,7 @@ class _Part:
 
 
 def _bus(path, blocks, instances, topology):
-    """Return how long the bus directly above the disk takes to transfer a block read and a block written, ms.
+    """Return the times, ms, in which the bus directly above the disk transfers a block of a read and of a write.
 
     Without a topology, both times are 0.
     """
@@ -384,7 +384,7 @@ def _cache(disk):
     level = disk.whole("Fast write level", 0)
     if not 0 <= level <= 2:
         raise InputError(f"Fast write level = {level}", path=disk.path, expected="0 to 2")
-    until_full = not most and disk.whole("Read-ahead over requested", 1) == 0  # 0 = keeps the requested blocks
+    until_full = not most and disk.whole("Read-ahead over requested", 1) == 0  # 0 = requested blocks are kept
     return {
         "segments": segments,
         "segment_blocks": size,
@@ -400,7 +400,7 @@ def _cache(disk):
         "caching": enabled > 0,
         "read_written": disk.flag("Allow read hits on write data") and enabled > 0,
         "write_behind": level > 0,
-        # if a drive never disconnects, blocks pass between medium and bus in order
+        # If a drive never disconnects, blocks pass between medium and bus in order.
         "read_any_order": disk.flag("Immediate buffer read") and not disk.flag("Never disconnect"),
         "write_any_order": disk.flag("Immediate buffer write"),
         "read_free_blocks": disk.flag("Read any free blocks"),

@@ -11,8 +11,8 @@ the remaps.
 
 from misspenalty.errors import InputError
 
-ROOT_FIELDS, TRACK_FIELDS = 10, 11  # an entry of tracks also names its surface
-SAME_ZONE = 0.015  # runs whose tracks differ by a smaller share are one zone: the difference is due to defects
+ROOT_FIELDS, TRACK_FIELDS = 10, 11  # numbers of fields of an entry; a track entry also has its surface
+SAME_ZONE = 0.015  # runs whose mean sectors per track differ by a smaller share form one zone: only defects differ
 
 
 def geometry(layout, heads, cylinders, path):

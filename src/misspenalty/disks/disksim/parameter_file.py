@@ -35,7 +35,8 @@ def read(path, _depth=0, _opened=None):
     -------
     blocks : list of Block
     instances : dict of str to str
-        For ``instantiate [ disk0 ] as ATLAS``, ``{"disk0": "ATLAS"}``; a range ``disk0 .. disk8`` is all its names.
+        For ``instantiate [ disk0 ] as ATLAS``, ``{"disk0": "ATLAS"}``; a range ``disk0 .. disk8`` yields an item for
+        each of its names.
     topology : list
         Nested ``[type, name, [children]]``.
 
@@ -88,7 +89,7 @@ class _Parser:
                 topology = self.node(rest)
             elif self.peek() == "{":
                 blocks.append(self.block(word))
-            elif self.peek() == "=":  # an assignment outside a block: read and ignored
+            elif self.peek() == "=":  # skip an assignment outside a block
                 self.next()
                 self.value()
             else:
@@ -96,7 +97,7 @@ class _Parser:
         return blocks, instances, topology
 
     def instances(self, name):
-        """Return the names that an entry of a list of instances stands for: itself, or those of a range."""
+        """Return the names that an entry of a list of instances denotes: one name, or all names of a range."""
         match = RANGE.fullmatch(name)
         if match is None:
             return [name]
@@ -180,5 +181,5 @@ class _Parser:
             self.fail(repr(found), repr(token))
 
     def fail(self, what, expected=None):
-        line = self.tokens[self.at - 1][1]  # of the last token read
+        line = self.tokens[self.at - 1][1]  # line of the last token that was read
         raise InputError(f"unexpected {what}", path=self.path, line=line, expected=expected)

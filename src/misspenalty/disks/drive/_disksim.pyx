@@ -66,7 +66,7 @@ cdef int32_t for_write(const drive_t* d, int64_t lbn, int64_t count) noexcept no
 
 
 cdef void take(drive_t* d, int32_t chosen, int64_t lbn, int64_t count) noexcept nogil:
-    """Fill a segment with a write's blocks; empty all others that hold any, but not one that read-ahead is filling."""
+    """Fill a segment with a write's blocks; empty all others that hold any, except one that read-ahead is filling."""
     cdef int32_t i
     cdef segment_t* g
     for i in range(d.s.segments):

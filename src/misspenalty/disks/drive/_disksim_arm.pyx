@@ -22,7 +22,7 @@ cdef inline int64_t passes(const mechanics_t* m, const sweep_t* sweep, int64_t j
 
 
 cdef inline int64_t lag(const drive_t* d) noexcept nogil:
-    """Return how late DiskSim's platter is, ns: each sector passed adds 2^-24 of a revolution (dm_rotate_g1)."""
+    """Return the delay of DiskSim's platter, ns: each sector passed adds 2^-24 of a revolution (dm_rotate_g1)."""
     return swept_ns(d.passed, d.m.rpm << 4)
 
 
@@ -90,7 +90,7 @@ cdef int64_t ahead_run(drive_t* d, int64_t until, int64_t target) noexcept nogil
         d.track = sweep.track
         d.sweep = sweep
         d.swept = j + 1
-        if unread:                          # the sector passes, and will be read a revolution later
+        if unread:                          # let the sector pass; it is read a revolution later
             continue
         d.ahead_time = end
         d.ahead_lbn += 1
@@ -113,7 +113,7 @@ cdef int64_t disksim_stopped(const drive_t* d, int64_t now, int32_t* track) noex
     free = d.ahead_time + reposition(d.m, d.track, sweep.track, False)      # the arm arrives
     if (d.swept and d.sweep.track == sweep.track) or now >= free:
         free = now
-        if not d.s.stop_in_sector:          # the arm reads to the end of the sector that passes
+        if not d.s.stop_in_sector:          # the arm reads the sector under the head to its end
             j = 0
             if now > sweep.start:
                 j = (now - sweep.start) * d.m.rpm // TURN * sweep.sectors

@@ -1,4 +1,4 @@
-"""Simulate a drive and its queue; `reference.drive_queue` is easier to read, and _drive.pxd explains the use."""
+"""Simulate a drive and its queue; `reference.drive_queue` is easier to read, and _drive.pxd explains how to use it."""
 
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free
@@ -32,13 +32,13 @@ cdef int64_t positioned(
     if p.write and move < d.s.least_seek:
         move = d.s.least_seek
     ready = max(released - now, command_time(d, p.lbn, p.count, p.write)) + move
-    while ticks <= (ready - 1) * d.m.rpm:   # a boundary within the same ns counts as met (see `rotation`)
+    while ticks <= (ready - 1) * d.m.rpm:   # a boundary that passed within the same ns counts as met (see `rotation`)
         ticks += TURN
     return ticks
 
 
 cdef Py_ssize_t choose(drive_t* d, int64_t now) noexcept nogil:
-    """Choose the next request of the window; `now` is by the drive's own clock."""
+    """Choose the next request of the window; `now` is a time of the drive's own clock."""
     cdef Py_ssize_t i, best = 0
     cdef int64_t value, least = 0, here = 0, released = 0
     cdef int32_t cylinder = d.m.tracks[d.track].cylinder, highest = d.m.cylinders, track = d.track

@@ -1,9 +1,9 @@
-# Model the mechanics of a drive: where a block is, how long the arm takes, when a sector passes under the head.
+# Model the mechanics of a drive: where a block is, how long the arm moves, and when a sector passes under the head.
 #
-# Time is in integer ns, angles in integer ticks, TURN of them per revolution: a platter at n rpm turns exactly n ticks
-# per ns. Sectors begin at ceil(sector * TURN / sectors) ticks behind their track's angle, so boundaries are absolute
-# and rounding errors do not add up. A boundary is met in the first whole ns at or after it: a transfer that ends a
-# sector in that ns is in time for the next one, and contiguous transfers lose no revolution.
+# Times are in integer ns, angles in integer ticks; a revolution has TURN ticks: a platter at n rpm turns exactly n
+# ticks per ns. Sectors begin at ceil(sector * TURN / sectors) ticks behind their track's angle, so boundaries are
+# absolute and rounding errors do not add up. A boundary is met in the first whole ns at or after it: a transfer that
+# ends a sector in that ns is in time for the next one, and contiguous transfers lose no revolution.
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
@@ -16,19 +16,19 @@ cdef extern from *:
     const int64_t TURN "MISSPENALTY_TURN"   # ticks per revolution; also ns per minute
 
 cdef struct track_t:
-    int64_t angle                   # where its sector 0 begins, ticks, 0 <= angle < TURN
-    int32_t cylinder                # number of its cylinder; the outermost is 0
+    int64_t angle                   # angle at which sector 0 begins, ticks, 0 <= angle < TURN
+    int32_t cylinder                # number of the track's cylinder; the outermost is 0
     int32_t head                    # surface
     int32_t sectors                 # sectors on the track, including spare and slipped ones
-    int32_t first                   # first of its runs in `by_track`; they end before the next track's `first`
+    int32_t first                   # index in `by_track` of the track's first run; the next `first` ends its runs
     int64_t width                   # width of a sector, rounded down, ticks
     uint64_t reciprocal             # 2**64 / sectors, rounded up
 
 
 cdef struct run_t:
-    int64_t lbn                     # first block; the run ends before the next one's (a closing entry follows the last)
-    int32_t track                   # index of the track that contains all of it
-    int32_t sector                  # sector of its first block on the track
+    int64_t lbn                     # first block; the run ends before the next run's `lbn`; the last entry only closes
+    int32_t track                   # index of the track that contains the whole run
+    int32_t sector                  # sector on the track that holds the run's first block
 
 
 cdef struct mechanics_t:
@@ -36,8 +36,8 @@ cdef struct mechanics_t:
     const int32_t* buckets          # run of the first block of each bucket
     const track_t* tracks           # tracks by cylinder, then in the order of their blocks
     const int32_t* by_track         # runs by (track, sector)
-    const int64_t* seeks            # by distance in cylinders: time of a seek, ns; [0] = 0
-    int64_t blocks                  # blocks of the drive; valid lbns are below it
+    const int64_t* seeks            # time of a seek by distance in cylinders, ns; [0] = 0
+    int64_t blocks                  # number of blocks of the drive; valid lbns are below this number
     int64_t rpm                     # revolutions per minute; ticks per ns
     int64_t head_switch             # time of a head switch, ns
     int64_t write_settle            # extra time of a write's repositioning over a read's, ns; may be negative
@@ -49,17 +49,17 @@ cdef struct mechanics_t:
 
 
 cdef struct place_t:
-    int64_t angle                   # where the block begins, ticks
+    int64_t angle                   # angle at which the block begins, ticks
     int32_t track
-    int32_t sector                  # number on its track
+    int32_t sector                  # number of the sector on its track
     int32_t cylinder
 
 
 cdef struct parts_t:
     int64_t seek                    # arm movement before the first sector, ns
     int64_t rotation                # wait for the first sector, ns
-    int64_t switches                # between tracks of the transfer: head and cylinder switches, skew, remapped sectors
-    int64_t transfer                # sectors (and slipped ones between them) passing under the head, ns
+    int64_t switches                # time between tracks, ns: head and cylinder switches, skew, remapped sectors
+    int64_t transfer                # time of sectors (and slipped ones between them) passing under the head, ns
 
 
 cdef inline int32_t find_run(const mechanics_t* m, int64_t lbn) noexcept nogil:
@@ -72,7 +72,7 @@ cdef inline int32_t find_run(const mechanics_t* m, int64_t lbn) noexcept nogil:
 
 cdef inline int64_t sector_angle(const track_t* track, int64_t sector) noexcept nogil:
     """Return the ticks from the track's angle to the start of a sector, whose number is below 2 * sectors."""
-    # TURN = width * sectors + rest, and sector * rest < 2 * sectors ** 2 fits in 32 bits: no track has 2**15 sectors
+    # TURN = width * sectors + rest; sector * rest < 2 * sectors ** 2 fits in 32 bits, as no track has 2**15 sectors.
     cdef int64_t rest = TURN - track.width * track.sectors
     return sector * track.width + divide(sector * rest + track.sectors - 1, track.reciprocal)
 
@@ -120,7 +120,7 @@ cdef inline int64_t behind(int64_t angle, int64_t from_angle) noexcept nogil:
 
 
 cdef inline int64_t rotation(const mechanics_t* m, int64_t now, int64_t angle) noexcept nogil:
-    """Return the time until an angle next passes under the head, ns; 0 if it passed within this ns."""
+    """Return the time until an angle next passes under the head, ns; 0 if the angle passed within the current ns."""
     cdef int64_t late = behind(phase(m, now), angle)
     return 0 if late < m.rpm else ceil_ns(m, TURN - late)
 
@@ -186,6 +186,6 @@ cdef inline int64_t pass_sectors(
 
 
 cdef class Mechanics:
-    cdef mechanics_t m              # its arrays belong to `arrays`
-    cdef readonly object arrays     # NumPy arrays, kept alive; never changed
+    cdef mechanics_t m              # its pointers refer to `arrays`
+    cdef readonly object arrays     # the NumPy arrays that `m` points to; they are never changed
     cdef int check(self, int64_t lbn, int64_t count) except -1

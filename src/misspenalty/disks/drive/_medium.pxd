@@ -6,15 +6,15 @@ from misspenalty.disks.drive._mechanics cimport parts_t
 from misspenalty.disks.drive._state cimport drive_t, segment_t
 
 
-cdef struct flow_t:                 # how the bus follows the medium in a read
+cdef struct flow_t:                 # progress of a read's blocks over the bus
     int64_t block                   # time of a block on the bus, ns
     int64_t water                   # number of blocks that must have been read before the bus is requested
-    int64_t ready                   # when these blocks have been read, ns
+    int64_t ready                   # time at which these blocks have been read, ns
     int64_t done                    # earliest time at which the bus can have carried all blocks, ns
 
 
 cdef inline void follow(flow_t* flow, int64_t index, int64_t count, int64_t when) noexcept nogil:
-    """Update `flow.done` for block `index` of `count`, read by `when`: it and later ones must still cross the bus."""
+    """Update `flow.done` for block `index` of `count`, read by `when`: it and later blocks must still cross the bus."""
     cdef int64_t done = when + (count - index) * flow.block
     if done > flow.done:
         flow.done = done

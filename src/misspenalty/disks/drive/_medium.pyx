@@ -73,7 +73,7 @@ cdef int64_t read_until(drive_t* d, int64_t until, int64_t target) noexcept nogi
         start = meet(m, track, sector, start, &late)
         end = passed(m, track, sector, n, start, late)
         if end > until:
-            # count the sectors that have passed; the division may give one more
+            # count the sectors that have passed, or one more
             n = min(n, ((until - start) * m.rpm + late) * m.tracks[track].sectors // TURN + 1) if until > start else 0
             while n > 0 and passed(m, track, sector, n, start, late) > until:
                 n -= 1
@@ -176,14 +176,16 @@ cdef int64_t read_medium(
         if opening and d.s.free_blocks and m.runs[run].sector < next_one < sector:
             first[0] = lbn + next_one - sector
         if d.s.any_order_read and sector < next_one < sector + n:
-            # the arm lands among the wanted sectors: it reads the rest first, the others a revolution later
+            # The arm lands among the requested sectors: it reads those ahead of it first, the others a revolution
+            # later.
             start = meet(m, track, next_one, land, &late)
             end = passed(m, track, next_one, m.tracks[track].sectors, start, late)
             s = m.tracks[track].sectors - (next_one - sector) + 1
             follow(flow, index, count, passed(m, track, next_one, s, start, late))
             follow(flow, index + next_one - sector - 1, count, end)
             if index < flow.water <= index + n:
-                # the blocks cross the bus in order, so the drive requests the bus once the first ones have been read
+                # Blocks cross the bus in order, so the drive requests the bus once the first `water` blocks have been
+                # read.
                 s += min(flow.water - index, <int64_t>(next_one - sector)) - 1
                 flow.ready = passed(m, track, next_one, s, start, late)
             start = max(land, end - ceil_ns(m, sector_angle(&m.tracks[track], n)))
@@ -233,8 +235,8 @@ cdef int64_t write_medium(
         land += now
         next_one = next_sector(m, track, land) if d.s.any_order_write else -1
         if sector < next_one < sector + n and bus_start + max(index + n, lead) * d.s.write_block <= land:
-            # the arm lands among the sectors to write when all their data, and the head start, has arrived: it writes
-            # the rest first, the others a revolution later
+            # The arm lands among the sectors to write, and all their data and the head start have arrived: it writes
+            # the sectors ahead of it first, the others a revolution later.
             start = meet(m, track, next_one, land, &late)
             end = passed(m, track, next_one, m.tracks[track].sectors, start, late)
             start = max(land, end - ceil_ns(m, sector_angle(&m.tracks[track], n)))
@@ -269,11 +271,11 @@ cdef int64_t write_medium(
 cdef int64_t in_time(
     drive_t* d, int32_t track, int32_t sector, int64_t n, int64_t start, int64_t late, int64_t bus_start
 ) noexcept nogil:
-    """Count how many of n sectors, from the first on, have their data when they pass; the first must have its data."""
+    """Count the leading sectors, of n, whose data has arrived when they pass; the first must have its data."""
     cdef int64_t low = 1, high = n, middle
     if bus_start + n * d.s.write_block <= passed(d.m, track, sector, n - 1, start, late):
         return n
-    while high - low > 1:                   # sectors in time: at least low, less than high
+    while high - low > 1:                   # the number of sectors in time is at least low and less than high
         middle = (low + high) // 2
         if bus_start + middle * d.s.write_block <= passed(d.m, track, sector, middle - 1, start, late):
             low = middle

@@ -26,11 +26,11 @@ cdef extern from *:
     void fetch "MISSPENALTY_FETCH" (const mechanics_t* m, int64_t later, int64_t sooner, int64_t next) noexcept nogil
 
 cdef enum:
-    LATER = 18                      # how many requests in advance a bucket is prefetched …
-    SOONER = 12                     # … a run
-    NEXT = 6                        # … a track
+    LATER = 18                      # number of requests by which the prefetch of a bucket is ahead
+    SOONER = 12                     # … the prefetch of a run
+    NEXT = 6                        # … the prefetch of a track
 
-cdef int64_t LATEST = <int64_t>1 << 60     # latest time, ns
+cdef int64_t LATEST = <int64_t>1 << 60     # latest time that requests may have, ns
 
 
 cdef int check(
@@ -40,7 +40,7 @@ cdef int check(
     """Reject requests that the kernel could not serve: those outside the drive, or with an invalid time.
 
     No time may be below `first` or above LATEST. If times must be `rising`, none may be below the previous one; else
-    they are delays, which together may not reach beyond LATEST.
+    they are delays, whose sum may not exceed the time left until LATEST.
     """
     cdef Py_ssize_t i, n = lbn.shape[0], wrong = -1
     cdef int64_t least = first, most = LATEST if rising else max(LATEST - drive.d.now, 0)
@@ -123,7 +123,7 @@ def as_they_arrive(
             steps += 1
             if steps % SLICE == 0:
                 check_signals()
-            # at equal times, completions come first
+            # at equal times, a completion comes before an arrival
             if event != IDLE and (i == n or event <= arrival[i]):
                 event = complete(&drive.d, &record)
                 out[record.tag] = record

@@ -93,7 +93,7 @@ cdef int32_t victim(drive_t* d, bint write, int64_t* free_at) noexcept nogil:
 
 
 cdef void forget(drive_t* d, int64_t lbn, int64_t count) noexcept nogil:
-    """Empty the segments that hold blocks about to be overwritten; the arm still writes all blocks of a dirty one."""
+    """Empty segments that hold blocks about to be overwritten; the arm still writes all blocks of a dirty segment."""
     cdef int32_t i
     for i in range(d.s.segments):
         if d.segments[i].first < lbn + count and d.segments[i].end > lbn:
@@ -114,7 +114,7 @@ cdef void fill(drive_t* d, int32_t chosen, int64_t first, int64_t end, bint writ
 
 
 cdef bint has_extra(const drive_t* d, int64_t lbn) noexcept nogil:
-    """Tell whether the drive leaves the bus twice during a write: it follows a write that it does not continue.
+    """Tell whether the drive leaves the bus twice during a write: the write follows another that it does not continue.
 
     Only the last segment is examined, which is for writes on all drives that are known to do this.
     """
@@ -177,7 +177,7 @@ cdef void read_hit(drive_t* d, int32_t chosen, int64_t lbn, int64_t count, flow_
         r.cache += medium - ready
         over_bus(d, r, medium, ready, count, flow.done)
         return
-    # the rest comes from the medium, into the same segment; the arm may start before the bus
+    # Read the other blocks from the medium into the same segment; the arm may start before the bus transfer.
     stop_ahead(d, now)
     arm = max(d.arm_free, now + d.s.read_miss[d.after_read])
     medium = read_medium(d, arm, lbn, here, count, &parts, flow, &first)
@@ -290,7 +290,7 @@ cdef void write_through(drive_t* d, int64_t lbn, int64_t count, record_t* r) noe
     r.seek, r.rotation, r.switches, r.transfer = parts.seek, parts.rotation, parts.switches, parts.transfer
     r.bus = waited
     d.arm_free = end
-    # the drive takes up the bus again to report completion
+    # The drive takes up the bus again to report completion.
     bus += count * d.s.write_block + (d.s.extra_disconnect if extra else d.s.write_disconnect)
     r.overhead += max(bus - end, <int64_t>0) + (d.s.reselect_again if extra else d.s.reselect)
 

@@ -22,7 +22,7 @@ GROUP = "misspenalty.drives"  # group of entry points
 AHEAD = ("none", "track", "cylinder", "segment", "next_track")
 EXTRA = ("extra_command", "extra_bus", "extra_seek", "extra_disconnect", "head_start", "long_head_start", "long_write")
 MOST_TRACKS = 20_000_000
-# decisions to read DiskSim's parameters differently from DiskSim; see `misspenalty.disks.disksim.decisions`
+# These decisions depart from DiskSim in reading its parameters; see `misspenalty.disks.disksim.decisions`.
 DECISIONS = ("head_switch", "sequential_ahead", "write_water", "seek_slip", "read_caching", "buffer", "write_settle")
 SCHEMAS = {"disk": "drive.schema.yaml", "flash": "flash.schema.yaml"}
 
@@ -43,12 +43,12 @@ class Kind:
         self.name, self.model, self.path = data["name"], data["model"], path
 
     def __reduce__(self):
-        """Return how `copy` and `pickle` rebuild the description, as its tables cannot be copied."""
+        """Return what `copy` and `pickle` need to rebuild the description, as its tables cannot be copied."""
         return type(self), (self.data, self.path)
 
     @property
     def gigabytes(self):
-        """Size in units of 10^9 bytes, in which drives are sold."""
+        """Size in units of 10^9 bytes, as makers state it."""
         return self.blocks * self.data["geometry"]["sector_bytes"] / 1e9
 
     def replace(self, changes):
@@ -106,7 +106,7 @@ class Kind:
     def source(self, key):
         """Return the source entry of the value with this dotted key, such as "mechanics.rpm"; None if it has none.
 
-        The entry has ``status`` and ``source``. A value without its own entry has that of its section.
+        The entry has ``status`` and ``source``. A value without an entry of its own takes that of its section.
         """
         while key not in self.data["sources"]:
             key, dot, _ = key.rpartition(".")
@@ -201,7 +201,7 @@ def _file(name):
 
 
 def names(kind: str | None = None) -> list[str]:
-    """Return the names of all installed drives, or of those of one kind, ``disk`` or ``flash``.
+    """Return the names of all installed drives, or of the drives of one kind, ``disk`` or ``flash``.
 
     Raises
     ------
@@ -216,7 +216,7 @@ def names(kind: str | None = None) -> list[str]:
 
 
 def files(name):
-    """List the files in ``data/drives`` that describe a drive: its own, those that it is based on, and their schema."""
+    """List the files in ``data/drives`` that describe a drive: its own file, those it is based on, and their schema."""
     data = read_yaml(_file(name), expected="the name of an installed drive")
     return [f"{name}.yaml", *(files(data["like"]) if "like" in data else [SCHEMAS[data.get("kind", "disk")]])]
 
@@ -288,7 +288,7 @@ def _read(path, above=()):
         if base in (*above, path):
             said = "this drive itself" if base == path else "like this drive"
             raise InputError(f"like: {data['like']!r} is {said}", path=path, expected="another drive")
-        own = {"name": re.sub("[^a-z0-9_]+", "_", path.stem.lower())}  # with the other's name, tables would mix them up
+        own = {"name": re.sub("[^a-z0-9_]+", "_", path.stem.lower())}  # keep the names distinct in tables
         like = _read(base, (*above, path)).data
         if data.get("kind", like["kind"]) != like["kind"]:
             said = f"kind is {data['kind']!r}, but {data['like']}, which it is like, is of kind {like['kind']}"
@@ -316,7 +316,7 @@ def _check_sources(keys, data, path):
 
 
 def _has(tree, parts):
-    """Return whether nested dicts have a value under these keys, each below the one before."""
+    """Return whether nested dicts have a value at this path of keys."""
     for part in parts:
         if not isinstance(tree, dict) or part not in tree:
             return False
@@ -342,7 +342,7 @@ def _merged(base, changes):
 def check(data, path=None):
     """Check a description against its kind's schema, and return it with defaults filled in, or raise InputError."""
     kind = data.get("kind") if isinstance(data, dict) else "disk"
-    if kind not in tuple(SCHEMAS):  # a kind that is a list has no place in a dict
+    if kind not in tuple(SCHEMAS):  # use a tuple, as `kind` may be a list, which is not hashable
         given = "missing" if kind is None else repr(kind)
         raise InputError(f"kind is {given}", path=path, expected=" or ".join(SCHEMAS))
     worst = worst_error(data, _schema(kind))
@@ -377,7 +377,7 @@ def _schema(kind):
 
 
 def _known(kind, above, last):
-    """Tell whether the schema of a kind has the key `last` under the keys `above`."""
+    """Return whether the schema of a kind has the key `last` below the path of keys `above`."""
     parts = [_schema(kind)]
     for key in [*above, last]:
         forms = [form.get("properties", {}) for part in parts for form in part.get("oneOf", [part])]
@@ -427,15 +427,15 @@ def _mechanics(data):
 def seek_table(seek, cylinders, left_out=()):
     """Tabulate the seek time by distance, ns, for distances below `cylinders`.
 
-    The curve is either measured or computed. If it is measured, straight lines join the points of the table, without
-    the distances left out; shorter seeks take the first point's time, and the last line is extended. A computed curve
-    follows Ruemmler and Wilkes (An introduction to disk drive modeling, IEEE Computer 27(3), 1994): a root for short
-    seeks and a line for long ones, except that the times of the shortest seeks may be given.
+    The curve is either measured or computed. If it is measured, straight lines join the points of the table, except
+    those of the distances left out; seeks shorter than the first point take its time, and the last line is extended. A
+    computed curve follows Ruemmler and Wilkes (An introduction to disk drive modeling, IEEE Computer 27(3), 1994): a
+    root for short seeks and a line for long ones, except that the times of the shortest seeks may be given.
     """
     distance = np.arange(cylinders)
     strange = set(left_out) - {point[0] for point in seek.get("table_ms", ())[1:]}
     if strange:
-        raise ParameterError(f"seek_left_out: {min(strange)} is not a distance of the seek table, or is its first")
+        raise ParameterError(f"seek_left_out: {min(strange)} is not in the seek table, or is its first distance")
     if "table_ms" in seek:
         kept = [point for point in seek["table_ms"] if point[0] not in left_out]
         finite = all(abs(value) < 1e300 for point in kept for value in point)  # an int may be too large for a float
@@ -455,7 +455,7 @@ def seek_table(seek, cylinders, left_out=()):
         times[1 : 1 + len(first)] = first
     times[0] = 0
     if not ((times >= 0) & (times <= 10_000)).all():
-        raise ParameterError("seek times must lie between 0 and 10 s for every distance that the arm can move")
+        raise ParameterError("a seek time is out of range; expected 0 to 10 s for every distance that the arm can move")
     return np.rint(1_000_000 * times).astype(np.int64)
 
 
@@ -464,13 +464,13 @@ def _settings(data):
     segments, needed = cache_["segments"], max(cache_["write_segments"], 2 if cache_["own_write_segment"] else 0)
     if needed > segments:
         raise ParameterError(
-            f"cache: too few segments: write_segments and own_write_segment need {needed}; there are {segments}"
+            f"cache: write_segments and own_write_segment need at least {needed} segments; there are {segments}"
         )
 
     def pair(name):
         return [ns(times[f"{name}_after_write"]), ns(times[f"{name}_after_read"])]
 
-    extra, of_extra = times.get("extra_disconnect"), (-1, 0, 0, 0, 1, 1, 1 << 30)  # as usual
+    extra, of_extra = times.get("extra_disconnect"), (-1, 0, 0, 0, 1, 1, 1 << 30)  # values without extra disconnects
     if extra:
         off_bus = extra["disconnect"] + extra["pause"] + times["first_reselect"] + times["data_preparation"]
         delays = map(ns, (extra["command"], off_bus, extra["seek_delta"], extra["second_disconnect"]))

@@ -31,7 +31,7 @@ TRACK = np.dtype(  # track_t of _mechanics.pxd, whose kernel fills in the last t
     ]
 )
 MAPPINGS = ("cylinders", "serpentine_zone", "serpentine")
-SCHEMES = (  # in the order of DiskSim's numbers; the block counts of its files confirm 2 and 3
+SCHEMES = (  # in the order of DiskSim's numbers; the block counts in its files confirm numbers 2 and 3
     "none",
     "tracks",
     "cylinder",
@@ -73,7 +73,7 @@ def build(geometry):
     tracks, runs, first_lbn, next_cylinder = [], [], 0, 0
     for number, zone in enumerate(geometry["zones"]):
         if zone["first_cylinder"] < next_cylinder or zone["last_cylinder"] < zone["first_cylinder"]:
-            raise ParameterError(f"zone {number}: its cylinders overlap earlier ones, or it has none")
+            raise ParameterError(f"zone {number} overlaps cylinders of earlier zones, or has no cylinder")
         next_cylinder = zone["last_cylinder"] + 1
         zone_runs = _runs(zone, heads, sparing, number)
         zone_runs["lbn"] += first_lbn
@@ -86,7 +86,7 @@ def build(geometry):
     if not len(runs):
         raise ParameterError("the zones hold no block")
     where = runs["track"].astype(np.int64) * 65536 + runs["sector"]
-    order = np.argsort(where, kind="stable").astype(np.int32)  # fast if nothing is remapped
+    order = np.argsort(where, kind="stable").astype(np.int32)  # a stable sort is fast if nothing is remapped
     placed = runs[order]
     meet = placed["track"][:-1] == placed["track"][1:]
     if (meet & (placed["sector"][:-1] + placed["length"][:-1] > placed["sector"][1:])).any():
@@ -123,7 +123,7 @@ def _tracks(zone, heads, mapping, scheme):
     table["cylinder"] = np.repeat(cylinders, heads)
     table["head"] = _head_order(cylinders, first, heads, mapping).ravel()
     table["sectors"] = sectors
-    # skews, in sectors, add up with every switch; slips shift the following tracks if spares are per track or cylinder
+    # Skews, in sectors, add up with every switch; slips shift the following tracks if spares are per track or cylinder.
     order = np.tile(np.arange(heads, dtype=np.int64), count)
     cylinder = np.repeat(np.arange(count, dtype=np.int64), heads)
     pushed = np.zeros(count * heads, np.int64)
@@ -132,7 +132,7 @@ def _tracks(zone, heads, mapping, scheme):
         pushed = np.searchsorted(slips, np.arange(count * heads, dtype=np.int64) * sectors)
     elif scheme.startswith("cylinder"):
         pushed = np.searchsorted(slips, cylinder * heads * sectors)
-    exact = 1000  # skews may have three decimals
+    exact = 1000  # skews may have up to three decimals
     skew = [round(exact * zone[key]) for key in ("offset", "track_skew", "cylinder_skew")]
     angle = skew[0] + (order + (heads - 1) * cylinder) * skew[1] + cylinder * skew[2] + exact * pushed
     common = gcd(TICKS, exact * sectors)
@@ -163,7 +163,7 @@ def _runs(zone, heads, sparing, number):
         front = "front" in scheme
         length[(starts % cylinder < edge) == front] = 0
 
-    # each unit reserves its spares: blocks use its first remaining slots or, with spares in front, its last
+    # Reserve the spares of each unit: blocks use its first remaining slots or, with spares in front, its last ones.
     units = starts // unit
     before = np.cumsum(length) - length
     before -= before[np.searchsorted(units, units)]
@@ -176,7 +176,7 @@ def _runs(zone, heads, sparing, number):
         late = np.zeros_like(length)
         length = np.clip(room - before, 0, length)
 
-    # then slots in front of the zone's first block are removed
+    # Remove the slots in front of the zone's first block.
     lbn = np.cumsum(length - late) - (length - late) - zone["unused_at_front"]
     late += np.clip(-lbn, 0, length - late)
     lbn = np.maximum(lbn, 0)
@@ -192,7 +192,7 @@ def _runs(zone, heads, sparing, number):
 
 
 def _kept_back(scheme, spares, sectors, slips, full):
-    """Return the number of slots that each unit reserves."""
+    """Return the number of slots that each unit reserves for spares."""
     if scheme == "range":
         return np.where(full, spares, 0)
     if scheme == "zone_slip_to_end":

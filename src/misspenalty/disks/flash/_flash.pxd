@@ -1,7 +1,7 @@
-# Define the kernel of flash behind a controller, which kernels with overlapping requests also use. Time is integer ns.
+# Define the kernel of flash behind a controller, which kernels with overlapping requests also use. Times are in ns.
 # serve(now, lbn, count, write, &record) serves one complete request. Requests may overlap as long as `now` never
-# decreases: each request waits for the dies that earlier ones keep busy, but on the channels and the interface its pages
-# compete only with each other.
+# decreases: each request waits for the dies that earlier ones keep busy, but on the channels and the interface its
+# pages compete only with each other.
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
@@ -20,47 +20,47 @@ cdef struct settings_t:             # settings of a kind of flash drive; times i
     int64_t read                    # time to read a page
     int64_t program                 # time to program a page
     int64_t erase                   # time to erase a block
-    int64_t move                    # time of a unit over its channel
-    int64_t link                    # time of a sector over the interface
+    int64_t move                    # time to transfer a unit over its channel
+    int64_t link                    # time to transfer a sector over the interface
     int64_t read_command
     int64_t write_command
 
 
 cdef class Flash(Kernel):
     cdef settings_t s
-    cdef int64_t[::1] die_free      # when a die is free, ns
-    cdef int64_t[::1] read_free     # … for a read, which interrupts programs and erasures, ns
-    cdef int64_t[::1] older         # when a die ends the work that is older than the last request to program it, ns
-    cdef int64_t[::1] stamp         # … number of that request
-    cdef int64_t[::1] channel_free  # when a channel has carried the request's own pages, ns
-    cdef int64_t[::1] channel_stamp # … number of the request
+    cdef int64_t[::1] die_free      # by die: time at which it is free, ns
+    cdef int64_t[::1] read_free     # … for a read, which interrupts program and erase operations, ns
+    cdef int64_t[::1] older         # by die: end of the work from before the last request that programmed it, ns
+    cdef int64_t[::1] stamp         # … number of this request
+    cdef int64_t[::1] channel_free  # by channel: time at which it has carried the request's own pages, ns
+    cdef int64_t[::1] channel_stamp # … number of this request
     cdef int32_t[::1] place         # by unit: its place + 1; 0 = never written
     cdef int32_t[::1] owner         # by place: its unit + 1; 0 = nothing valid
     cdef int32_t[::1] valid         # by block: number of valid units
     cdef uint8_t[::1] state         # by block: FREE, OPEN or FULL
     cdef int32_t[::1] free_blocks   # by die: number of free blocks
-    cdef int32_t[::1] looked        # by die: where the search for a free block continues
-    cdef int32_t[::1] host_block    # by die: block that requests fill, or NONE
+    cdef int32_t[::1] looked        # by die: block at which the search for a free block continues
+    cdef int32_t[::1] host_block    # by die: block that is filled with requests' units, or NONE
     cdef int32_t[::1] host_page     # … its next page
-    cdef int32_t[::1] moved_block   # by die: block that collection fills, or NONE
+    cdef int32_t[::1] moved_block   # by die: block that is filled with units moved by collection, or NONE
     cdef int32_t[::1] moved_unit    # … its next unit
     cdef int32_t[::1] victim        # by die: block being collected, or NONE
     cdef int32_t[::1] victim_page   # … its next page
     cdef int32_t[::1] gain          # … pages that its collection frees
-    cdef int64_t[::1] paid          # … pages programmed for requests since it was chosen
-    cdef int64_t[::1] slot_free     # by slot of the buffer: when it is free, ns; NEVER = not yet issued to the flash
+    cdef int64_t[::1] paid          # … pages programmed for requests since the victim was chosen
+    cdef int64_t[::1] slot_free     # by buffer slot: time at which it is free, ns; NEVER = not yet issued to the flash
     cdef int32_t[::1] slot_unit     # … its unit
     cdef int32_t[::1] slot_of       # by unit: its last slot + 1, or 0
     cdef int32_t[::1] gathered      # units of the page being gathered
     cdef int32_t[::1] gathered_slot # … their slots
-    cdef int64_t in_page            # units gathered
-    cdef int64_t page_ready         # when the old parts of gathered units have been read, ns
+    cdef int64_t in_page            # number of units gathered
+    cdef int64_t page_ready         # time at which the old parts of gathered units have been read, ns
     cdef int64_t next_slot
     cdef int64_t request            # number of the request
     cdef int64_t end                # end of the request's last page, ns
-    cdef int64_t wait               # how long the request waits for room in the buffer or for that page's die, ns
+    cdef int64_t wait               # time that the request waits for room in the buffer or for the last page's die, ns
     cdef readonly int64_t now, blocks, host_units, moved_units, programs, erases
-    cdef int64_t die_wait           # how long the page of a read that arrives last waited for its die, ns
+    cdef int64_t die_wait           # time that the last page of a read to arrive waited for its die, ns
 
     cdef int check(self, int64_t lbn, int64_t count, int write) except -1
     cdef void serve(self, int64_t now, int64_t lbn, int64_t count, int write, record_t* record) noexcept nogil

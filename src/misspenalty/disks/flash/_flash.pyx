@@ -18,7 +18,7 @@ cdef enum:
     OWN_WRITE = 2                   # an internal write, which needs no command and does not cross the interface
     FEW = 4                         # a die collects while it has fewer free blocks than this
 
-cdef int64_t LATEST = 1 << 60       # 36 years, ns
+cdef int64_t LATEST = 1 << 60       # latest time, ns: about 36 years
 FEW_BLOCKS = FEW
 
 
@@ -42,7 +42,7 @@ cdef class Flash(Kernel):
         every_block = dies * self.s.die_blocks
         self.die_free, self.read_free, self.older, self.stamp, self.paid = (np.zeros(dies, np.int64) for _ in range(5))
         self.channel_free, self.channel_stamp = (np.zeros(self.s.channels, np.int64) for _ in range(2))
-        # memory pages of these arrays that are never touched take no memory
+        # Pages of these arrays that are never touched take no memory.
         self.place, self.slot_of = np.zeros(units, np.int32), np.zeros(units, np.int32)
         self.owner = np.zeros(every_block * self.s.block_pages * self.s.page_units, np.int32)
         self.valid, self.state = np.zeros(every_block, np.int32), np.zeros(every_block, np.uint8)
@@ -78,7 +78,7 @@ cdef class Flash(Kernel):
     def one_by_one(self, const int64_t[::1] lbn, const int32_t[::1] count, const uint8_t[::1] write, const int64_t[::1] delay):
         """Serve requests one after another, waiting `delay` ns after each; return their records."""
         cdef Py_ssize_t i, n = lbn.shape[0]
-        cdef int64_t most = max(LATEST - self.now, 0)   # what the remaining delays may add up to, ns
+        cdef int64_t most = max(LATEST - self.now, 0)   # largest sum of the remaining delays, ns
         if not n == count.shape[0] == write.shape[0] == delay.shape[0]:
             raise ParameterError("lbn, count, write and delay differ in length")
         for i in range(n):
@@ -109,7 +109,7 @@ cdef class Flash(Kernel):
         return {int(b): int((owner[b] > 0).sum()) for b in np.flatnonzero(np.asarray(self.state) != FREE)}
 
     def counted(self):
-        """Count like `blocks_in_use`, but according to the drive's counters."""
+        """Count the units as `blocks_in_use` does, but according to the drive's counters."""
         return {int(b): int(self.valid[b]) for b in np.flatnonzero(np.asarray(self.state) != FREE)}
 
     cdef int check(self, int64_t lbn, int64_t count, int write) except -1:
@@ -188,7 +188,7 @@ cdef class Flash(Kernel):
     cdef void gather_in_buffer(self, int64_t t, int64_t unit) noexcept nogil:
         cdef int64_t slot = self.slot_of[unit] - 1, ended, i
         if slot >= 0 and self.slot_unit[slot] == unit and self.slot_free[slot] == NEVER:
-            return  # the unit takes over the slot of its older copy
+            return  # the unit reuses the slot of its older copy
         slot = self.next_slot
         self.next_slot = (slot + 1) % self.s.slots
         if self.slot_free[slot] > self.end:
@@ -226,7 +226,7 @@ cdef class Flash(Kernel):
         return ended
 
     cdef int64_t choose_die(self, int64_t t) noexcept nogil:
-        """Choose the die with room that is free first; if none has room, collect from `t` on until one has."""
+        """Choose the die with room that is free first; if none has room, collect from `t` on until a die has room."""
         cdef int64_t die, best
         while True:
             best = NONE
@@ -298,7 +298,7 @@ cdef class Flash(Kernel):
             self.moved_block[die] = NONE
 
     cdef int32_t take_block(self, int64_t die) noexcept nogil:
-        """Open the next free block of a die, in turn, and return it; the die must have one."""
+        """Open the next free block of a die, in cyclic order, and return it; the die must have one."""
         cdef int64_t first = die * self.s.die_blocks, at = self.looked[die]
         while self.state[first + at] != FREE:
             at = (at + 1) % self.s.die_blocks
@@ -322,7 +322,7 @@ cdef class Flash(Kernel):
         return slot >= 0 and self.slot_unit[slot] == unit and self.slot_free[slot] > t
 
     cdef int64_t page_of(self, int64_t unit) noexcept nogil:
-        """Return the page of a unit; units never written have made-up pages, in order, with larger numbers."""
+        """Return the page of a unit; units never written get fictitious page numbers, in order, above the real ones."""
         if self.place[unit]:
             return (self.place[unit] - 1) // self.s.page_units
         return self.owner.shape[0] + unit // self.s.page_units
@@ -333,7 +333,7 @@ cdef class Flash(Kernel):
         return unit // self.s.page_units % self.s.dies
 
     cdef int64_t read_page(self, int64_t die, int64_t t, int64_t units, bint waited_for) noexcept nogil:
-        """Read a page, interrupting programs and erasures, and move `units` of it to the controller; return the end."""
+        """Read a page, interrupting a program or erasure, and send `units` of it to the controller; return the end."""
         cdef int64_t begin = max(t, self.read_free[die]), ended = begin + self.s.read
         if waited_for:
             ended = self.take_channel(die, ended, units)
@@ -347,7 +347,7 @@ cdef class Flash(Kernel):
         return ended
 
     cdef int64_t program_page(self, int64_t die, int64_t t, int64_t units) noexcept nogil:
-        """Move units to a die and program the page; return the end."""
+        """Move units to a die and program the page; return the end time."""
         if self.stamp[die] != self.request:
             self.stamp[die], self.older[die] = self.request, self.die_free[die]
         self.die_free[die] = self.take_channel(die, max(t, self.die_free[die]), units) + self.s.program
@@ -357,9 +357,9 @@ cdef class Flash(Kernel):
         return self.die_free[die]
 
     cdef int64_t take_channel(self, int64_t die, int64_t t, int64_t units) noexcept nogil:
-        """Move units over a die's channel, after the request's own earlier pages; return the end.
+        """Move units over a die's channel, after the request's own earlier pages; return the end time.
 
-        They do not wait for pages of older requests.
+        The units do not wait for pages of older requests.
         """
         cdef int64_t channel = die % self.s.channels
         if self.channel_stamp[channel] != self.request:

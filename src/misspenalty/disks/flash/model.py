@@ -144,7 +144,7 @@ def _places(settings):
 
 
 def _room(settings):
-    """Return the largest number of units with which collecting some block always frees a page."""
+    """Return the largest number of units with which collection can always free a page."""
     pages = settings["dies"] * (settings["die_blocks"] - FEW_BLOCKS) * (settings["block_pages"] - 1)
     return pages * settings["page_units"]
 
@@ -153,6 +153,6 @@ def _check_room(units, settings):
     """Check that the units leave collection room, and that the flash is not too large."""
     most = _room(settings)
     if not 1 <= units <= most:
-        raise ParameterError(f"geometry.sectors: {units} units; the flash has room for 1 to {most}, besides its spare")
+        raise ParameterError(f"geometry.sectors: {units} units; expected 1 to {most}, as collection needs spare space")
     if _places(settings) >= 2**31:
         raise ParameterError(f"geometry: {_places(settings)} units of flash; at most 2^31 - 1 can be simulated")
