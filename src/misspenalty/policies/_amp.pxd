@@ -11,7 +11,7 @@ from misspenalty.policies._track_cache cimport (
 
 
 cdef inline mark_t* last_of(TrackCache cache, int64_t last) noexcept nogil:
-    """Return the mark of track `last` if it is cached and still the last track of a set; else NULL."""
+    """Return the mark of track `last` if the track is cached and still the last track of a set; else NULL."""
     cdef mark_t* mark = cache.mark(last) if last < cache.tracks else NULL
     return mark if mark != NULL and mark.degree else NULL
 
@@ -52,10 +52,10 @@ cdef inline void fetch_set(TrackCache cache, int64_t before, int64_t length, int
 
 
 cdef inline void fetch_set_behind_miss(TrackCache cache, int64_t track, int32_t counter, int64_t end) noexcept nogil:
-    """Handle a miss on a sequential track: fetch it, then a set.
+    """Handle a miss on a sequential track: fetch the track, then a set.
 
-    The set has as many tracks as the track before prescribes or, if that one prescribes nothing, as the read has, but
-    no more than the maximum.
+    The length of the set is the degree of the preceding track or, if that track has none, the length of the read, up to
+    the maximum.
     """
     cdef mark_t* mark = last_of(cache, track - 1)
     cdef int32_t degree = mark.degree if mark != NULL else 0
@@ -87,7 +87,7 @@ cdef inline void hit_in_set(TrackCache cache, int64_t track, bint new, int64_t e
 
 
 cdef inline void pass_by(TrackCache cache, int64_t track, mark_t* mark) noexcept nogil:
-    """Handle a track that reaches the LRU end unread: lower its stream's degree and distance, which are too high."""
+    """Handle a track that reaches the LRU end unread: lower the degree and distance of its stream."""
     cdef mark_t* kept = last_in_sequence(cache, track + mark.to_last)
     mark.flags = (mark.flags | AGED) & ~TRIGGER
     if kept != NULL:

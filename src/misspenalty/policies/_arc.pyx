@@ -11,20 +11,20 @@ from misspenalty.policies._policy cimport AHEAD, Policy, block_t, prefetch
 
 
 cdef class ARC(Policy):
-    cdef uint32_t* nodes        # position; one per block
-    cdef Log t2                 # seen at least twice, in the cache
-    cdef Log t1                 # seen once, in the cache
+    cdef uint32_t* nodes        # by block: position in the logs, or NOWHERE
+    cdef Log t2                 # cached blocks that were used at least twice
+    cdef Log t1                 # cached blocks that were used once
     cdef Log b1                 # names of blocks that left T1
     cdef Log b2                 # names of blocks that left T2
-    cdef Py_ssize_t in_t1       # blocks in T1; the other resident blocks are in T2
-    cdef Py_ssize_t in_b1       # names in B1
-    cdef Py_ssize_t in_b2       # names in B2
+    cdef Py_ssize_t in_t1       # number of blocks in T1; the other resident blocks are in T2
+    cdef Py_ssize_t in_b1       # number of names in B1
+    cdef Py_ssize_t in_b2       # number of names in B2
     cdef readonly double p      # target size of T1
     cdef bint adapts            # whether ghost hits move the target
 
     def __cinit__(self, capacity, blocks, target=None):
         cdef size_t max_resident = self.max_resident()
-        cdef size_t absent = <size_t>(blocks - self.max_resident())        # there are ghosts only while the cache is full
+        cdef size_t absent = <size_t>(blocks - self.max_resident())        # ghosts exist only while the cache is full
         cdef size_t once = min(max_resident, absent) + 1
         cdef size_t again = min(2 * max_resident, absent) + 1
         entries = self.allocate_logs(2 * max_resident + once + again, 4)

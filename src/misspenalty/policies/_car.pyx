@@ -1,7 +1,7 @@
 """Implement the kernel of CAR; the definition is in car.py.
 
 A block leaves a clock only at the hand, so T1 and T2 are S3-FIFO's rings, whose fronts are the hands; B1 and B2 are
-logs that share one array. The node of a block in a clock is CLEAR or SET, and need not record which clock. The node of
+logs that share one array. The node of a block in a clock is CLEAR or SET; it need not record the clock. The node of
 any other block is its position in B1 (below `b2.first`) or in B2, or NOWHERE.
 """
 
@@ -17,18 +17,18 @@ cdef enum:
 
 
 cdef class CAR(Policy):
-    cdef uint32_t* nodes        # one per block
-    cdef Ring t1                # clock of blocks seen once
-    cdef Ring t2                # clock of blocks seen again
+    cdef uint32_t* nodes        # by block: its node
+    cdef Ring t1                # clock of blocks that were used once
+    cdef Ring t2                # clock of blocks that were used again
     cdef Log b1                 # names of blocks that left T1
     cdef Log b2                 # names of blocks that left T2
-    cdef uint32_t in_b1         # names in B1
-    cdef uint32_t in_b2         # names in B2
+    cdef uint32_t in_b1         # number of names in B1
+    cdef uint32_t in_b2         # number of names in B2
     cdef readonly double p      # target size of T1
 
     def __cinit__(self, capacity, blocks):
         cdef size_t max_resident = self.max_resident()
-        cdef size_t absent = <size_t>(blocks - self.max_resident())        # there are ghosts only while the cache is full
+        cdef size_t absent = <size_t>(blocks - self.max_resident())        # ghosts exist only while the cache is full
         cdef size_t once = min(max_resident, absent) + 1
         cdef size_t again = min(2 * max_resident, absent) + 1
         entries = self.allocate_logs(once + again + 1, 2)
@@ -57,7 +57,7 @@ cdef class CAR(Policy):
                 self.load(block, at)
 
     cdef inline void load(self, block_t block, uint32_t at) noexcept nogil:
-        """Load a block whose node is `at`: NOWHERE or its position in B1 or B2."""
+        """Load a block; `at` is its node: NOWHERE or its position in B1 or B2."""
         cdef uint32_t* nodes = self.nodes
         if self.resident == self.capacity:
             self.replace()

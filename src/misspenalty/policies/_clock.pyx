@@ -6,15 +6,15 @@ from misspenalty.policies._policy cimport AHEAD, Policy, block_t, prefetch
 
 cdef enum:
     ABSENT = 0                  # state of a block outside the cache
-    CACHED = 1                  # in the cache; each hit adds one, up to `top`
-    FETCHED = 8                 # the states of blocks are prefetched this many places ahead of the hand
+    CACHED = 1                  # state of a block in the cache; each hit adds one, up to `top`
+    FETCHED = 8                 # number of places ahead of the hand at which states are prefetched
 
 
 cdef class Clock(Policy):
     cdef uint8_t* states        # ABSENT or CACHED + counter; one per block
-    cdef block_t* circle        # blocks of the cache
+    cdef block_t* circle        # cached blocks, in the order of the clock
     cdef uint32_t hand          # next place to examine
-    cdef uint32_t room          # blocks the cache can hold
+    cdef uint32_t room          # number of blocks that the cache can hold
     cdef uint8_t top            # highest state
     cdef int64_t asked          # value of `evictions` at the last call of `would_evict`
     cdef size_t passed          # number of consecutive places from the hand on whose counters were above 0 at that time

@@ -13,8 +13,8 @@ from misspenalty.policies._s3fifo cimport COUNTER, MAIN, SMALL, State, is_cached
 cdef class Clock2QPlus(Policy):
     cdef State state
     cdef uint32_t* entries      # value of `entered` when the block entered S; one per block
-    cdef uint32_t entered       # blocks that entered S so far
-    cdef double window          # age from which a hit in S sets the bit
+    cdef uint32_t entered       # number of blocks that have entered S
+    cdef double window          # minimum age at which a hit in S sets the bit
 
     def __cinit__(self, capacity, blocks, small, ghost, window):
         make_state(&self.state, self, max(int(capacity * small), 1), ghost)

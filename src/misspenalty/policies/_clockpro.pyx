@@ -1,8 +1,8 @@
 """Implement the kernel of CLOCK-Pro; the definition is in clockpro.py.
 
-Each hand points to the oldest page that can be of its kind (hot, cold and resident, or in test). Older pages cannot be,
-since a page becomes hot, in test or resident again only when it is put at the head. Reference bits and status are kept
-apart from the list's links, so that a hit touches one byte.
+Each hand points to the oldest page that can be of its kind (hot, cold and resident, or in test). Pages older than that
+are not of this kind, since a page becomes hot, in test or resident again only at the head. Reference bits and status
+are kept apart from the list's links, so that a hit touches one byte.
 """
 
 from libc.stdint cimport uint8_t
@@ -11,7 +11,7 @@ from misspenalty.policies._list cimport Link, append, make_list, remove
 from misspenalty.policies._policy cimport AHEAD, NEAR, Policy, block_t, prefetch
 
 cdef enum:
-    OUT = 0                     # not in the list
+    OUT = 0                     # status of a page that is not in the list
     RESIDENT = 1                # in the cache; a page in the list without this bit has been evicted
     HOT = 2
     TEST = 4                    # in its test period
@@ -20,16 +20,16 @@ cdef enum:
 
 cdef class ClockPro(Policy):
     cdef uint8_t* status        # bits as above; one status per block
-    cdef Link* links            # links of the list, oldest first, one per block; its head follows
+    cdef Link* links            # links of the list, oldest page first: one per block, then the head
     cdef block_t head
     cdef block_t hand_hot
     cdef block_t hand_cold
     cdef block_t hand_test
-    cdef readonly Py_ssize_t hot            # hot pages
-    cdef Py_ssize_t absent                  # evicted pages in the list
+    cdef readonly Py_ssize_t hot            # number of hot pages
+    cdef Py_ssize_t absent                  # number of evicted pages in the list
     cdef Py_ssize_t room                    # maximum number of evicted pages in the list
     cdef readonly Py_ssize_t cold_target    # m_c
-    cdef Py_ssize_t least                   # range of the target
+    cdef Py_ssize_t least                   # minimum and maximum of the target
     cdef Py_ssize_t most
 
     def __cinit__(self, capacity, blocks, min_cold, max_cold, history):
@@ -106,7 +106,7 @@ cdef class ClockPro(Policy):
         return newer
 
     cdef inline void run_hand_cold(self) noexcept nogil:
-        """Evict a page."""
+        """Move HAND_cold until a page is evicted."""
         cdef block_t block
         cdef uint8_t status
         while True:
@@ -134,7 +134,7 @@ cdef class ClockPro(Policy):
             self.out_of_list(block)
 
     cdef void promote(self, block_t block) noexcept nogil:
-        """Make a cold page used in its test hot, unless HAND_hot makes too few pages cold; move it to the head."""
+        """Make a cold page used in its test hot unless HAND_hot makes too few pages cold; move the page to the head."""
         cdef bint hot = True
         self.status[block] &= ~USED
         self.move_target(1)
@@ -149,7 +149,7 @@ cdef class ClockPro(Policy):
         self.end_tests_before_hot()
 
     cdef inline bint run_hand_hot(self, block_t candidate) noexcept nogil:
-        """Make the oldest unused hot page cold, and return whether there is one before `candidate`."""
+        """Make the oldest unused hot page cold; return whether the hand finds one before it reaches `candidate`."""
         cdef block_t block
         cdef bint found = False
         while self.hand_hot != candidate and not found:

@@ -10,23 +10,23 @@ cdef enum:
     ABSENT = 0                  # neither in the cache nor in the history
     NEW = 1                     # sections of the stack
     MIDDLE = 2
-    OLD = 3                     # a higher `place` is the position in the history
+    OLD = 3                     # a `place` above OLD is the position in the history
     HEADS = 4                   # list heads after the blocks: one per place, then one per chain
 
 
 cdef struct Node:
     Link link                   # neighbours in the section
     Link chain                  # blocks of the old section with the same count, least recently used first
-    uint32_t count              # accesses outside the new section, after halvings; kept while in the history
+    uint32_t count              # number of accesses outside the new section, after halvings; kept while in the history
     uint32_t place              # ABSENT, a section, or the position in the history
 
 
 cdef class FBR(Policy):
-    cdef Node* nodes            # one per block, then the heads
+    cdef Node* nodes            # array of nodes: one per block, then the heads
     cdef Link* chains           # the same nodes, addressed by their member `chain`
-    cdef uint64_t[4] size       # blocks in each section
+    cdef uint64_t[4] size       # number of blocks in each section
     cdef uint64_t[4] most       # maximum number of blocks per section; a full one overflows into the next
-    cdef uint64_t c_max         # blocks with higher counts are in no chain
+    cdef uint64_t c_max         # highest count of blocks in a chain
     cdef uint64_t total         # sum of the counts of the blocks in the cache
     cdef double a_max           # average count above which all counts are halved
     cdef History history        # history of the counts of evicted blocks
@@ -115,7 +115,7 @@ cdef class FBR(Policy):
             remove(self.chains, sizeof(Node), block)
 
     cdef inline void push_down(self, uint32_t place) noexcept nogil:
-        """Move the least recently used block of an overfull section to the section below."""
+        """If a section is overfull, move its least recently used block to the section below."""
         cdef block_t block
         if self.size[place] > self.most[place]:
             block = oldest(self.nodes, sizeof(Node), self.head(place))

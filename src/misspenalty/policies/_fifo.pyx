@@ -11,8 +11,8 @@ from misspenalty.policies._policy cimport AHEAD, Policy, block_t, prefetch
 
 cdef class FIFO(Policy):
     cdef uint32_t* loaded       # number of the block's last load, from 1; 0 = never; one per block
-    cdef uint32_t loads         # loads so far
-    cdef uint32_t room          # blocks the cache can hold
+    cdef uint32_t loads         # number of loads so far
+    cdef uint32_t room          # number of blocks that the cache can hold
     cdef uint32_t gone          # number of the last load whose block has been evicted
 
     def __cinit__(self, capacity, blocks):

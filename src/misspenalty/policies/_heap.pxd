@@ -1,10 +1,10 @@
 # A lazy ranking finds the block in the cache with the lowest key.
 #
 # It serves policies in which a block's key only grows, and only when the block is used (access count, CRF,
-# second-to-last use). A use writes the block's node and nothing else, so keys in the ranking may be out of date, but
-# never too high: the lowest is found by updating the first entry until the first entry is already up to date.
-# Blocks that are new to the policy rank in the order of their loads. They queue in a ring, and enter the heap only if
-# they were used again by the time they reach its front. The heap has four children per node, side by side.
+# second-to-last use). A use writes only the block's node, so keys in the ranking may be out of date, but never too
+# high: to find the lowest key, update the first entry until the first entry is up to date. Blocks that are new to the
+# policy rank in the order of their loads. They queue in a ring, and enter the heap only if they were used again by the
+# time they reach its front. The heap has four children per node, side by side.
 
 from libc.stdint cimport uint32_t, uint64_t
 
@@ -12,33 +12,33 @@ from misspenalty.policies._policy cimport Policy, block_t, prefetch
 
 
 cdef enum:
-    NEAR_TOP = 20               # nodes of blocks at heap places up to this are prefetched, as they are needed soon
+    NEAR_TOP = 20               # last heap place whose block's node is prefetched, as it is needed soon
     CACHED = 1                  # `place` of a block in the cache; a higher value is its position in the history
 
 
 cdef struct Rank:
     uint32_t place              # set by the policy: CACHED, NOWHERE, or the position in the history
-    uint32_t last               # number of the block's last access; tells whether an entry is up to date
+    uint32_t last               # number of the block's last access; shows whether an entry is up to date
 
 
 cdef struct Entry:
-    uint64_t key                # the entry with the lowest key leaves first
+    uint64_t key                # key; the entry with the lowest key leaves first
     uint32_t last               # number of the last access when `key` was computed; breaks ties, lowest first
     block_t block
 
 
 cdef struct Newcomer:
     block_t block
-    uint32_t last               # number of the access that loaded it
+    uint32_t last               # number of the access that loaded the block
 
 
 cdef struct Ranking:
     Entry* heap                 # room for one entry per resident block
     Newcomer* ring              # room for one newcomer per resident block; NULL if none enter
-    uint32_t size               # entries in the heap
-    uint32_t max_resident       # entries that the heap and the ring each have room for
+    uint32_t size               # number of entries in the heap
+    uint32_t max_resident       # number of entries for which the heap and the ring each have room
     uint32_t front              # place of the oldest newcomer in the ring
-    uint32_t waiting            # newcomers in the ring
+    uint32_t waiting            # number of newcomers in the ring
 
 
 # Return the key of a block, from its node; `weight` is a parameter of the policy.
@@ -81,7 +81,7 @@ cdef inline void push(Ranking* ranking, Entry entry) noexcept nogil:
 
 
 cdef inline void sink(Ranking* ranking, Entry entry, void* nodes, size_t width) noexcept nogil:
-    """Replace the top with `entry`, and prefetch the nodes of blocks that come near the top."""
+    """Replace the top with `entry`, and prefetch the nodes of blocks that move near the top."""
     cdef Entry* heap = ranking.heap
     cdef uint64_t at = 0, child, least, i, size = ranking.size
     while True:

@@ -6,19 +6,19 @@ from misspenalty.policies._log cimport FIRST, NOWHERE, Log, add, make_log, posit
 from misspenalty.policies._policy cimport Policy, block_t
 
 cdef enum:
-    NOBODY = 0xFFFFFFFF         # no block
+    NOBODY = 0xFFFFFFFF         # value that means "no block"
 
 
 cdef struct History:
     Log log                     # evicted blocks, oldest eviction first; a block's node begins with its position
     uint32_t room               # maximum number of entries
-    uint32_t held               # current entries
+    uint32_t held               # current number of entries
 
 
 cdef inline int make_history(History* history, Policy policy, double multiple, uint32_t first=FIRST) except -1:
-    """Make a history of up to `multiple` times as many blocks as the cache holds; positions in it begin at `first`."""
+    """Make a history whose length is at most `multiple` times the cache size; its positions begin at `first`."""
     history.room = <uint32_t>policy.ghosts(multiple)
-    cdef size_t live = <size_t>history.room + 1         # a new entry is added before the oldest is forgotten
+    cdef size_t live = <size_t>history.room + 1         # one more: an entry is added before the oldest is dropped
     make_log(&history.log, policy.allocate_logs(live + first, 1), first, live)
     return 0
 

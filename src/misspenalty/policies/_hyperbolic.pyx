@@ -6,17 +6,17 @@ from misspenalty.policies._policy cimport AHEAD, Policy, block_t, prefetch
 from misspenalty.traces._splitmix cimport GOLDEN, mix
 
 cdef enum:
-    SOON = 8                    # the entries drawn are prefetched this many draws ahead; a power of two
+    SOON = 8                    # number of draws by which entries are prefetched in advance; a power of two
 
 
 cdef struct Entry:
     block_t block
-    uint32_t references         # number of references, the one that loaded the block included
+    uint32_t references         # number of references, including the one that loaded the block
     uint32_t loaded             # number of the reference that loaded the block
 
 
 cdef inline bint below(const Entry* one, const Entry* other, uint32_t now) noexcept nogil:
-    """Return whether the first priority is lower; on a tie, that of the block loaded first counts as lower."""
+    """Return whether the priority of `one` is lower; on a tie, the block that was loaded first counts as lower."""
     cdef uint64_t left = <uint64_t>one.references * (now - other.loaded)
     cdef uint64_t right = <uint64_t>other.references * (now - one.loaded)
     return left < right or (left == right and one.loaded < other.loaded)
@@ -25,9 +25,9 @@ cdef inline bint below(const Entry* one, const Entry* other, uint32_t now) noexc
 cdef class Hyperbolic(Policy):
     cdef uint32_t* places       # place of a block in the cache, from 1; 0 = not in it; one per block
     cdef Entry* entries         # entries of the blocks in the cache, by place
-    cdef uint64_t room          # blocks the cache can hold
+    cdef uint64_t room          # number of blocks that the cache can hold
     cdef uint64_t state         # state of SplitMix64
-    cdef uint32_t candidates    # blocks compared for each eviction
+    cdef uint32_t candidates    # number of blocks compared for each eviction
     cdef uint32_t now           # number of the last reference
 
     def __cinit__(self, capacity, blocks, candidates, seed):

@@ -21,10 +21,10 @@ cdef enum:
 
 
 cdef struct Node:
-    uint32_t place              # CACHED, NOWHERE, or its position in a history, which also tells which history
+    uint32_t place              # CACHED, NOWHERE, or the block's position, which also identifies the history
     Link used                   # neighbours by last use
     Link same                   # neighbours of the same count; in a history: `older` is the time of eviction
-    uint32_t group              # group of its count; in a history: the count
+    uint32_t group              # group of the block's count; in a history: the count itself
 
 
 cdef struct Group:
@@ -34,9 +34,9 @@ cdef struct Group:
 
 
 cdef class LeCaR(Policy):
-    cdef Node* nodes            # one per block, then the head by last use, then one head per group
+    cdef Node* nodes            # nodes: one per block, then the head by last use, then a head per group
     cdef Group* groups
-    cdef History expert[2]      # histories of LFU's victims, and of LRU's
+    cdef History expert[2]      # histories of the victims of LFU and of LRU
     cdef uint32_t free          # first free group
     cdef uint32_t now           # number of the last reference
     cdef uint64_t state         # state of SplitMix64
@@ -47,7 +47,7 @@ cdef class LeCaR(Policy):
 
     def __cinit__(self, capacity, blocks, rate, discount, lru, histories, recall, seed):
         cdef uint32_t k, first, most = <uint32_t>self.max_resident() + 3
-        cdef size_t live = <size_t>self.ghosts(histories) + 1  # a new entry is added before the oldest is forgotten
+        cdef size_t live = <size_t>self.ghosts(histories) + 1  # one more: an entry enters before the oldest leaves
         cdef block_t* entries = self.allocate_logs(2 * live, 2)
         self.rate, self.weight, self.keeps, self.state = rate, lru, recall, seed
         self.discount = pow(discount, 1.0 / <double>self.capacity)
@@ -131,7 +131,7 @@ cdef class LeCaR(Policy):
         self.evictions += misses - filled
 
     cdef inline void use_again(self, block_t block) noexcept nogil:
-        """Move a block to the group of the next higher count."""
+        """Increment a block's count, and move the block to the group of the new count."""
         cdef uint32_t group = self.nodes[block].group, below = self.groups[group].fewer
         cdef uint32_t count = self.groups[group].count
         self.leave(block)

@@ -12,7 +12,7 @@ from misspenalty.policies._policy cimport AHEAD, Policy, block_t, prefetch
 
 cdef struct Node:
     Rank rank
-    double crf                  # combined recency and frequency at the last access; 0 = not known
+    double crf                  # combined recency and frequency at the last access; 0 = unknown
 
 
 cdef inline uint64_t timeless(const Rank* node, double lam) noexcept nogil:
@@ -24,12 +24,12 @@ cdef inline uint64_t timeless(const Rank* node, double lam) noexcept nogil:
 
 
 cdef class LFRU(Policy):
-    cdef Node* nodes            # one per block
+    cdef Node* nodes            # array of nodes, one per block
     cdef Ranking ranking        # ranking of the blocks in the cache
     cdef History history        # history of the CRFs of evicted blocks
     cdef uint32_t now           # number of the coming access, from 1
     cdef double lam             # lambda, 0 to 1
-    cdef uint32_t correlated    # a use followed by another within this number of accesses no longer counts
+    cdef uint32_t correlated    # a use that is followed by another within this number of accesses is not counted
 
     def __cinit__(self, capacity, blocks, lam, history=0, correlated_period=0):
         self.lam = lam

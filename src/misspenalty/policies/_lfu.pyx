@@ -12,7 +12,7 @@ from misspenalty.policies._policy cimport AHEAD, Policy, block_t, prefetch
 
 cdef struct Node:
     Rank rank
-    uint32_t count              # accesses, kept while in the history
+    uint32_t count              # number of accesses; kept while in the history
 
 
 cdef inline uint64_t frequency(const Rank* node, double weight) noexcept nogil:
@@ -20,7 +20,7 @@ cdef inline uint64_t frequency(const Rank* node, double weight) noexcept nogil:
 
 
 cdef class LFU(Policy):
-    cdef Node* nodes            # one per block
+    cdef Node* nodes            # array of nodes, one per block
     cdef Ranking ranking        # ranking of the blocks in the cache
     cdef History history        # history of the counts of evicted blocks
     cdef uint32_t now           # number of the coming access, from 1

@@ -11,7 +11,7 @@ cdef enum:
     ADMITTED = 8
     EARLY_SAMPLE = 8
     EARLY = 50
-    EXPLORER = 32               # one block in this many may be kept as an explorer
+    EXPLORER = 32               # on average, one loaded or hit block in this number is drawn as an explorer
     FIRST_COARSENING = 5
     SECOND_COARSENING = 25
     NOBODY = 0xFFFFFFFF
@@ -25,8 +25,8 @@ cdef struct Entry:
     block_t block
     uint32_t last               # time of the last reference
     uint32_t hit_age            # age at the last hit, in units; 0 before the first
-    uint32_t before             # age at the hit before that; AGES before the first hit
-    uint32_t explores           # whether it is an explorer
+    uint32_t before             # age at the previous hit, in units; AGES before the first hit
+    uint32_t explores           # whether the block is an explorer
 
 
 cdef struct Counts:
@@ -41,17 +41,17 @@ cdef class LHD(Policy):
     cdef Counts* classes
     cdef block_t[ADMITTED] admitted
     cdef uint32_t admissions
-    cdef uint64_t room          # blocks the cache can hold
+    cdef uint64_t room          # number of blocks that the cache can hold
     cdef uint64_t state         # state of SplitMix64
-    cdef uint32_t candidates    # blocks compared for each eviction, once there are more than EARLY estimates
-    cdef uint32_t period        # references between two estimates
+    cdef uint32_t candidates    # number of blocks compared for each eviction after the first EARLY estimates
+    cdef uint32_t period        # number of references between two estimates
     cdef uint32_t shift         # binary logarithm of the unit of ages, in references
-    cdef uint32_t now           # references so far
-    cdef uint32_t estimates     # estimates so far
-    cdef Py_ssize_t explorers   # how many more explorers may be kept
+    cdef uint32_t now           # number of references so far
+    cdef uint32_t estimates     # number of estimates so far
+    cdef Py_ssize_t explorers   # number of further explorers that may be kept
     cdef double victims         # mean density of recent victims
     cdef double objects         # decaying sum, over the estimates, of the number of cached blocks
-    cdef double mass            # decaying number of the estimates
+    cdef double mass            # decaying number of estimates
 
     def __cinit__(self, capacity, blocks, candidates, period, shift, initial, seed):
         cdef uint32_t age, k
@@ -215,7 +215,7 @@ cdef class LHD(Policy):
 
 
 cdef void stretch(double* counts, uint32_t by) noexcept nogil:
-    """Spread each age's count over the 2**by finer ages that it covers; counts beyond the range go to the last age."""
+    """Spread the count of each age over 2**by finer ages; counts beyond the range go to the last age."""
     cdef uint32_t age, back
     for age in range(<uint32_t>AGES >> by, AGES - 1):
         counts[AGES - 1] += counts[age]
@@ -225,7 +225,7 @@ cdef void stretch(double* counts, uint32_t by) noexcept nogil:
 
 
 cdef void compress(double* counts, uint32_t by) noexcept nogil:
-    """Add up the counts of every 2**by ages, which become one age."""
+    """Merge every 2**by ages into one age by adding their counts."""
     cdef uint32_t age, part, inside = <uint32_t>AGES >> by
     cdef double total
     for age in range(inside):

@@ -12,7 +12,7 @@ from misspenalty.policies._policy cimport AHEAD, Policy, block_t, prefetch
 
 cdef enum:
     MAX_LISTS = 5
-    SAMPLE = 32                 # hits in the segments until counters are halved, in multiples of the segments' capacity
+    SAMPLE = 32                 # number of hits in the segments, per block of their capacity, until counters are halved
     SEED_A = 0x12345678
     SEED_B = 0x12344321
     SEGMENTS = 4                # number of segments of SLRU
@@ -22,11 +22,11 @@ cdef enum:
 
 cdef struct Node:
     Link link
-    uint32_t place              # number of the list it is in, from 1; 0 = not in the cache
+    uint32_t place              # number of the block's list, from 1; 0 = not in the cache
 
 
 cdef struct Lists:
-    Node* nodes                 # one per block, then one per list
+    Node* nodes                 # nodes: one per block, then one per list
     block_t heads               # the node of list 0
     uint32_t lists
     uint32_t blocks[MAX_LISTS]  # number of blocks in each list
@@ -38,7 +38,7 @@ cdef struct Sketch:
     uint32_t* counts
     uint32_t n
     uint32_t hashes
-    uint64_t hits               # hits in the segments since counters were halved
+    uint64_t hits               # number of hits in the segments since counters were halved
     uint64_t sample
 
 
@@ -73,7 +73,7 @@ cdef inline block_t victim_of(Lists* l) noexcept nogil:
 
 
 cdef void cool(Lists* l, uint32_t k) noexcept nogil:
-    """Move the oldest block of a segment into the one below, or evict it if the segment is the lowest."""
+    """Move the oldest block of a segment into the segment below, or evict it if the segment is the lowest."""
     cdef block_t block
     if k == 1:
         take(l, victim_of(l))
@@ -263,15 +263,15 @@ cdef struct LirsNode:
     uint8_t in_q
     uint8_t in_gone
     uint8_t lir
-    uint8_t resident            # whether its entry in the stack says that it is in the cache
+    uint8_t resident            # whether the block's entry in the stack says that the block is in the cache
 
 
 cdef class LIRS(Policy):
-    cdef LirsNode* nodes        # one per block, then the head of the three lists
+    cdef LirsNode* nodes        # nodes: one per block, then the head of the three lists
     cdef block_t head
     cdef Py_ssize_t lirs        # maximum number of LIR blocks
     cdef Py_ssize_t hirs        # maximum number of blocks in the queue
-    cdef Py_ssize_t lir         # LIR blocks
+    cdef Py_ssize_t lir         # number of LIR blocks
     cdef Py_ssize_t queued
     cdef Py_ssize_t stacked
 

@@ -10,7 +10,7 @@ from misspenalty.policies._log cimport FIRST, NOWHERE, Log, add, make_log, oldes
 from misspenalty.policies._policy cimport AHEAD, Policy, block_t, prefetch
 
 cdef enum:
-    LIR = 1                     # `q` of a LIR block
+    LIR = 1                     # value of `q` for a LIR block
 
 
 cdef struct Node:
@@ -19,14 +19,14 @@ cdef struct Node:
 
 
 cdef class LIRS(Policy):
-    cdef Node* nodes            # one per block
+    cdef Node* nodes            # array of nodes, one per block
     cdef Log s                  # stack, bottom first
     cdef Log q                  # HIR blocks in the cache, the next victim first
     cdef Py_ssize_t lirs        # number of LIR blocks when the cache is full
-    cdef Py_ssize_t lir         # LIR blocks now
+    cdef Py_ssize_t lir         # current number of LIR blocks
     cdef Py_ssize_t limit       # maximum number of blocks in S
-    cdef Py_ssize_t stacked     # blocks in S
-    cdef uint32_t lowest        # entries of S below it are LIR or stale
+    cdef Py_ssize_t stacked     # number of blocks in S
+    cdef uint32_t lowest        # position in S below which all entries are LIR or stale
 
     def __cinit__(self, capacity, blocks, hirs, stack_limit):
         cdef size_t waiting = max(<size_t>(hirs * capacity), 1)
@@ -61,7 +61,7 @@ cdef class LIRS(Policy):
                 continue
             self.s = s
             if s.end == s.limit:
-                self.lowest = s.first           # the next append will compact the log
+                self.lowest = s.first           # the next append compacts the log
             if node.q == LIR:
                 add(&self.s, nodes, sizeof(Node), ids[i])
                 self.prune()

@@ -7,8 +7,8 @@ from misspenalty.policies._policy cimport block_t, prefetch
 
 
 cdef struct Link:
-    block_t older           # neighbour towards the least recently added
-    block_t newer           # neighbour towards the most recently added
+    block_t older           # neighbour towards the least recently added block
+    block_t newer           # neighbour towards the most recently added block
 
 
 cdef inline Link* link_of(void* nodes, size_t size, block_t block) noexcept nogil:

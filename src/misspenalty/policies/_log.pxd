@@ -2,9 +2,9 @@
 #
 # A block's node begins with its position in the log. An entry is stale if its block's node holds another position,
 # because the block has moved or left. Moving a block to the newest end takes one write to its node and one at the
-# log's end, and touches no neighbour. The first entry that is not stale has the oldest block. When the array is
-# full, the stale entries are squeezed out. The array has three entries for each block that can be live, so squeezing
-# copies at most half an entry per append on average.
+# log's end, and touches no neighbour. The first entry that is not stale holds the oldest block. When the array is full,
+# the stale entries are removed. The array has three entries for each block that can be live, so squeezing copies at
+# most half an entry per append on average.
 #
 # Several logs may share one array of entries; a node's position then also tells which log its block is in.
 
@@ -15,7 +15,7 @@ from misspenalty.policies._policy cimport block_t, prefetch
 cdef enum:
     NOWHERE = 0                 # position of a block in no log
     FIRST = 2                   # lowest position; 1 is free for the policy's own use
-    SPARE = 3                   # entries an array has for each block that can be live
+    SPARE = 3                   # number of array entries for each block that can be live
 
 
 cdef struct Log:

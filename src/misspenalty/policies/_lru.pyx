@@ -7,8 +7,8 @@ from misspenalty.policies._policy cimport AHEAD, Policy, block_t, prefetch
 
 
 cdef class LRU(Policy):
-    cdef uint32_t* nodes        # position in the log, or NOWHERE; one per block
-    cdef Log log                # the stack: 12 bytes per resident block
+    cdef uint32_t* nodes        # by block: position in the log, or NOWHERE
+    cdef Log log                # the LRU stack; it takes 12 bytes per resident block
 
     def __cinit__(self, capacity, blocks):
         make_log(&self.log, self.allocate_logs(self.max_resident(), 1), FIRST, self.max_resident())

@@ -14,7 +14,7 @@ from misspenalty.policies._track_cache cimport count_pages
 cdef class LRUBottom(TrackLists):
     cdef double insertion           # share of the resident pages below a sequential track when it enters
     cdef uint32_t top_low           # uppermost slot below the insertion point; the merged list's head if there is none
-    cdef int64_t low_pages          # pages below the insertion point
+    cdef int64_t low_pages          # number of pages below the insertion point
 
     def __cinit__(self, capacity, blocks, **settings):
         self.insertion = settings.pop("insertion", 0.1)
@@ -46,7 +46,7 @@ cdef class LRUBottom(TrackLists):
     cdef void find_insertion_point(self) noexcept nogil:
         cdef double room = self.insertion * self.resident
         cdef uint32_t head = self.heads + 2, above
-        # `low_pages` is at most `room`: an eviction takes a track from below the point, if there is one
+        # `low_pages` is at most `room`, as an eviction takes a track from below the insertion point if there is one.
         while True:
             above = self.slots[self.top_low].merged.newer
             if above == head or self.low_pages + count_pages(self.slots[above].pages) > room:

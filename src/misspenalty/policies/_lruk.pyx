@@ -13,7 +13,7 @@ from misspenalty.policies._policy cimport AHEAD, Policy, block_t, prefetch
 
 cdef struct Node:
     Rank rank
-    uint32_t uses[1]            # k uncorrelated accesses, HIST(p,k) first, HIST(p,1) last; 0 = not known
+    uint32_t uses[1]            # times of k uncorrelated accesses, HIST(p,k) first, HIST(p,1) last; 0 = unknown
 
 
 cdef inline uint64_t kth_to_last(const Rank* node, double weight) noexcept nogil:
@@ -23,7 +23,7 @@ cdef inline uint64_t kth_to_last(const Rank* node, double weight) noexcept nogil
 cdef class LRUK(Policy):
     cdef void* nodes            # one per block, `size` bytes each
     cdef size_t size            # bytes of a node
-    cdef uint32_t k             # uses remembered per block
+    cdef uint32_t k             # number of uses remembered per block
     cdef Ranking ranking        # ranking of the cached blocks that are not set aside
     cdef Ranking aside          # blocks set aside within their correlated period, by last use: all keys are 0
     cdef History history        # history of evicted blocks
@@ -94,10 +94,10 @@ cdef class LRUK(Policy):
         self.evictions += misses - filled
 
     cdef inline block_t choose(self, uint32_t now, const size_t size) noexcept nogil:
-        """Remove and return the lowest-ranked of the blocks outside their correlated periods.
+        """Remove and return the lowest-ranked block outside its correlated period.
 
-        If there are none, choose among all blocks. Blocks that are passed over, because they are within their periods,
-        are set aside.
+        If there is none, choose among all blocks. Blocks that are passed over because they are within their periods are
+        set aside.
         """
         cdef Entry entry
         self.bring_back(now, size)
@@ -125,7 +125,7 @@ cdef class LRUK(Policy):
                 sink(&self.aside, entry, self.nodes, size)
 
     cdef inline block_t lowest_aside(self, const size_t size) noexcept nogil:
-        """Remove and return the lowest-ranked of the blocks set aside."""
+        """Remove and return the lowest-ranked block among those set aside."""
         cdef Entry entry, lowest
         cdef const Rank* node
         cdef uint32_t i, at = 0
@@ -137,7 +137,7 @@ cdef class LRUK(Policy):
             if i == 0 or below(&entry, &lowest):
                 lowest = entry
                 at = i
-        while at:                   # the entries above move down, so that the place to empty is the top
+        while at:                   # move the entries above down, so that the place to empty is the top
             self.aside.heap[at] = self.aside.heap[(at - 1) >> 2]
             at = (at - 1) >> 2
         pop(&self.aside, self.nodes, size)

@@ -13,26 +13,26 @@ from misspenalty.policies._s3fifo cimport Ring, make_ring, pop, push
 from misspenalty.policies._sketch cimport draw_of
 
 cdef enum:
-    ABSENT = 0                  # state of a block outside the cache
+    ABSENT = 0                  # state of a block that is not in the cache
     COUNT = 7                   # mask and highest value of the count
-    CACHED = 8                  # in the cache, count 0
+    CACHED = 8                  # state of a block in the cache with count 0
     ALSO_NAMED = 16             # added to CACHED: the block entered staging while its name was in the history
-    HASHES = 10                 # counters of a block in the sketch
+    HASHES = 10                 # number of counters of a block in the sketch
     COUNTERS = 0x7FFFFFFF       # maximum number of counters of the sketch
 
 
 cdef struct Name:
-    uint32_t position           # in the history; NOWHERE if it is not there
+    uint32_t position           # position in the history, or NOWHERE
     uint32_t count
 
 
 cdef struct State:
-    uint32_t* nodes             # state; one per block
+    uint32_t* nodes             # by block: its state
     uint32_t* numbers           # number of each block in order of first use, from 1; 0 = not yet used
-    Name* names                 # one per block
+    Name* names                 # by block: its name in the history
     uint32_t* counters          # counters of the sketch
     uint32_t counted            # number of counters of the sketch
-    uint32_t seen               # blocks numbered so far
+    uint32_t seen               # number of blocks that have a number
     History ghost
     Ring filter
     Ring staging
@@ -41,8 +41,8 @@ cdef struct State:
     uint32_t core_share         # number of blocks that the core should hold
     uint32_t guard
     uint32_t epoch              # a count in the sketch above this number never wins a comparison
-    uint64_t rounds             # rounds of making room since the sketch was last halved
-    uint64_t period             # rounds until the sketch is halved
+    uint64_t rounds             # number of calls of make_room since the sketch was last halved
+    uint64_t period             # number of calls after which the sketch is halved
     int64_t[COUNT + 2] reaching  # by count: number of blocks and names with at least that count
 
 
@@ -99,7 +99,7 @@ cdef inline void adjust_guard(State* s) noexcept nogil:
 
 
 cdef inline bint compare(State* s) noexcept nogil:
-    """Move the filter's oldest block to staging if the sketch prefers it to staging's oldest; return True if so."""
+    """Move the filter's oldest block to staging if its sketch count beats staging's oldest; return whether it did."""
     cdef block_t block, other
     cdef uint32_t value
     if not s.filter.held or not s.staging.held:
@@ -157,7 +157,7 @@ cdef inline void promote(State* s, block_t block) noexcept nogil:
 
 
 cdef inline void settle(State* s) noexcept nogil:
-    """Move the core's excess to staging, and staging's oldest blocks to the core until the oldest has no hits."""
+    """Move the core's excess to staging, and staging's oldest blocks to the core while these have hits."""
     while True:
         while s.core.held > s.core_share:
             push(&s.staging, pop(&s.core, s.nodes))

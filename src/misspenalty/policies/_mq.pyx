@@ -17,29 +17,29 @@ cdef enum:
 
 cdef struct Node:
     Link link                   # neighbours in the queue or Qout that holds the block
-    uint32_t count              # accesses f, kept while in Qout
-    uint32_t last               # number of its last access
-    uint32_t expire             # access number after which it may be demoted
+    uint32_t count              # number of accesses f; kept while in Qout
+    uint32_t last               # number of the block's last access
+    uint32_t expire             # number of the access after which the block may be demoted
     uint32_t place              # ABSENT, HISTORY or QUEUE + k
 
 
 cdef struct State:
-    Node* nodes                 # one per block, then the heads of Qout and Q0 …
+    Node* nodes                 # nodes: one per block, then the heads of Qout, Q0, Q1, …
     block_t qout                # head of Qout, which follows the nodes of the blocks; the head of Qk is qout + 1 + k
     uint32_t queues             # m
-    uint32_t soonest            # no queue above Q0 has an oldest block that expires earlier; blocks in Q0 do not expire
+    uint32_t soonest            # lower bound on the expiry of the oldest block of any queue above Q0
     uint64_t capacity           # cache size, blocks
-    uint64_t resident           # blocks in the cache
-    uint64_t room               # entries Qout may hold
-    uint64_t remembered         # entries in Qout
+    uint64_t resident           # number of blocks in the cache
+    uint64_t room               # maximum number of entries in Qout
+    uint64_t remembered         # number of entries in Qout
     uint64_t now                # number of the current access
-    uint64_t life_time          # accesses
-    uint64_t next_estimate      # access number of the next estimate; 0 = lifeTime is given
+    uint64_t life_time          # lifeTime, accesses
+    uint64_t next_estimate      # number of the access at which lifeTime is next estimated; 0 = lifeTime is given
     uint64_t evictions
     uint64_t ghost_hits
-    double factor               # multiplies the estimated lifeTime
+    double factor               # factor by which the estimated lifeTime is multiplied
     bint recall_first           # whether a miss looks in Qout before it evicts
-    uint64_t distances[32]      # re-accesses at temporal distances above the cache size, by floor(log2(distance))
+    uint64_t distances[32]      # number of re-accesses at distances above the cache size, by floor(log2(distance))
 
 
 cdef inline uint32_t log2_floor(uint32_t value) noexcept nogil:
@@ -47,7 +47,7 @@ cdef inline uint32_t log2_floor(uint32_t value) noexcept nogil:
 
 
 cdef inline void leave(State* s, block_t block) noexcept nogil:
-    """Unlink a block; if a queue above Q0 gets a new oldest block, lower `soonest` to its expiry if that is sooner."""
+    """Unlink a block; if a queue above Q0 gets a new oldest block that expires before `soonest`, lower `soonest`."""
     cdef Link link = s.nodes[block].link
     remove(s.nodes, sizeof(Node), block)
     if link.older > s.qout + 1:
@@ -123,7 +123,7 @@ cdef inline bint access(State* s, block_t block) noexcept nogil:
     cdef bint full = not hit and s.resident == s.capacity
     cdef uint64_t distance
     if full and not s.recall_first:
-        evict(s)                                # may push this block out of Qout
+        evict(s)                                # this may drop `block` from Qout
     if node.place != ABSENT:
         distance = s.now - node.last
         s.distances[log2_floor(<uint32_t>distance)] += distance > s.capacity

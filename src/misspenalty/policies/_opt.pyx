@@ -21,7 +21,7 @@ from misspenalty.policies._policy cimport AHEAD, NEAR, Policy, block_t, prefetch
 
 cdef enum:
     NEVER = 0                   # `since` of a block not used yet
-    BASE = 1                    # position before all accesses, where slots never used are free
+    BASE = 1                    # position before all accesses, at which unused slots are free
 
 
 cdef inline bint give(uint32_t* lower, uint32_t at, uint32_t end, uint32_t* spare) noexcept nogil:
@@ -45,10 +45,10 @@ cdef inline bint give(uint32_t* lower, uint32_t at, uint32_t end, uint32_t* spar
 
 cdef class OPT(Policy):
     cdef uint32_t* since        # by block: position from which a stay up to its next access would take a slot
-    cdef uint32_t* lower        # the position itself if marked, else a lower one, with no mark in between
-    cdef uint32_t end           # position of the coming access; `lower` is set at all positions below
+    cdef uint32_t* lower        # by position: itself if it is marked, else a lower position, with no mark in between
+    cdef uint32_t end           # position of the coming access; `lower` is set at all positions below this one
     cdef uint32_t limit         # length of the axis
-    cdef uint32_t spare         # number of slots never used
+    cdef uint32_t spare         # number of slots that were never used
     cdef bint bypass
     cdef block_t newest         # most recently used block
     cdef bint begun             # whether any block has been used
@@ -91,7 +91,7 @@ cdef class OPT(Policy):
         self.resident += min(misses, self.capacity - self.resident)
 
     cdef uint32_t renumber(self, uint32_t end) noexcept nogil:
-        """Keep only the marks; a block's position becomes that of the last mark at or below it. Return the new end.
+        """Keep only the marks; a block's position becomes the last mark at or below it. Return the new end.
 
         The position of the coming access, `end`, becomes the one above the last mark.
         """
@@ -119,7 +119,7 @@ cdef class OPTBypass(OPT):
 
 
 cdef class Claims(OPTBypass):
-    """Check whether a cache of `capacity` blocks that loads only what is referenced can have the hits claimed."""
+    """Check of whether a cache of `capacity` blocks that loads only referenced blocks can have the claimed hits."""
 
     def add(self, const block_t[::1] ids, const uint8_t[::1] hit):
         """Check the next references; return the index of the first impossible claim and whether its block is known.

@@ -7,24 +7,24 @@ from misspenalty._kernel cimport Kernel, prefetch
 ctypedef uint32_t block_t                   # dense block id
 
 cdef enum:
-    AHEAD = 24                              # nodes are prefetched this many requests ahead
-    NEAR = 10                               # the data that a node refers to are prefetched this many requests ahead
+    AHEAD = 24                              # number of requests by which nodes are prefetched in advance
+    NEAR = 10                               # number of requests by which the data that a node refers to are prefetched
 
 
 cdef class Policy(Kernel):
     cdef readonly Py_ssize_t capacity       # cache size, blocks
-    cdef readonly Py_ssize_t blocks         # distinct blocks; every id is below it
-    cdef readonly Py_ssize_t resident       # blocks in the cache now
-    cdef readonly int64_t requests          # references so far
-    cdef readonly int64_t evictions         # blocks evicted so far
-    cdef readonly int64_t counted_evictions # blocks evicted by counted references; see `replay`
-    cdef readonly int64_t ghost_hits        # misses on blocks that the history still held
+    cdef readonly Py_ssize_t blocks         # number of distinct blocks; every id is below it
+    cdef readonly Py_ssize_t resident       # number of blocks in the cache
+    cdef readonly int64_t requests          # number of references so far
+    cdef readonly int64_t evictions         # number of blocks evicted so far
+    cdef readonly int64_t counted_evictions # number evicted by counted references; see `replay`
+    cdef readonly int64_t ghost_hits        # number of misses on blocks in the history
     cdef readonly int64_t memory            # bytes of all arrays
     cdef bint varies                        # whether a miss in a full cache may evict no block, or several
     cdef readonly bint offline              # whether outcomes depend on later references, so that contents are unknown
-    cdef Py_ssize_t beyond                  # how many ids `run` may read after its n, to prefetch their nodes
+    cdef Py_ssize_t beyond                  # number of ids that `run` may read after its n, to prefetch their nodes
 
-    # Core method, which each policy implements: replay n references; hit[i] = 1 if block ids[i] was in the cache. The
+    # Replay n references; set hit[i] to whether block ids[i] was in the cache. Each policy implements this method. The
     # caller ensures that every id is below `blocks`, and counts `requests`.
     cdef void run(self, const block_t* ids, Py_ssize_t n, uint8_t* hit) noexcept nogil
     # Return whether the block is in the cache now, and change nothing. Each online policy implements this; the contents

@@ -129,8 +129,8 @@ cdef void run_counting(
 ) noexcept nogil:
     """Replay references; add evictions by `counted` ones to `counted_evictions` (all of them if `counted` is NULL).
 
-    Unless the policy `varies`, a miss in a full cache evicts exactly one block. If it does, each stretch of references
-    that are all counted, or all uncounted, is replayed on its own.
+    Unless the policy `varies`, a miss in a full cache evicts exactly one block. If the policy varies, each stretch of
+    references that are all counted, or all uncounted, is replayed on its own.
     """
     cdef Py_ssize_t begin = 0, i, room = policy.capacity - policy.resident
     cdef int64_t before = policy.evictions

@@ -8,8 +8,8 @@ from misspenalty.traces._splitmix cimport GOLDEN, mix
 
 cdef class Random(Policy):
     cdef uint8_t* cached        # whether a block is in the cache; one per block
-    cdef block_t* places        # blocks of the cache
-    cdef uint64_t room          # blocks the cache can hold
+    cdef block_t* places        # cached blocks, in no particular order
+    cdef uint64_t room          # number of blocks that the cache can hold
     cdef uint64_t state         # state of SplitMix64
 
     def __cinit__(self, capacity, blocks, seed):
@@ -43,7 +43,7 @@ cdef class Random(Policy):
                 places[resident] = block
                 resident += 1
                 continue
-            # the next victim is drawn one eviction ahead, so that its entry can be prefetched
+            # Draw the next victim one eviction ahead, so that its entry can be prefetched.
             place = next_place
             state += GOLDEN
             next_place = ((mix(state + GOLDEN) >> 32) * room) >> 32

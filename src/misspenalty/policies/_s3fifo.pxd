@@ -9,30 +9,30 @@ from misspenalty.policies._history cimport History, make_history, recall, rememb
 from misspenalty.policies._policy cimport Policy, block_t, prefetch
 
 cdef enum:
-    ABSENT = 0                  # neither in the cache nor in G
+    ABSENT = 0                  # state of a block that is neither in the cache nor in G
     COUNTER = 3                 # mask and highest value of the counter
-    SMALL = 4                   # in S, counter 0
-    MAIN = 8                    # in M, counter 0
+    SMALL = 4                   # state of a block in S with counter 0
+    MAIN = 8                    # state of a block in M with counter 0
     GHOST = 12                  # lowest position in G
-    FETCHED = 8                 # the states of blocks are prefetched this many entries ahead of a ring's front
+    FETCHED = 8                 # number of entries ahead of a ring's front at which states are prefetched
 
 
 cdef struct Ring:
     block_t* blocks
-    uint32_t size               # blocks that the ring can hold
-    uint32_t front              # place of the oldest
-    uint32_t held               # blocks in the ring
+    uint32_t size               # number of blocks that the ring can hold
+    uint32_t front              # place of the oldest block
+    uint32_t held               # number of blocks in the ring
 
 
 cdef struct State:
-    uint32_t* nodes             # state; one per block
+    uint32_t* nodes             # by block: its state
     Ring small
     Ring main
     History ghost
     uint32_t share              # number of blocks that S should hold
-    uint32_t most               # M provides the victim if it holds more blocks than this
+    uint32_t most               # number of blocks in M above which M provides the victim
     uint32_t threshold          # lowest counter with which a block of S moves to M
-    bint filling                # whether new blocks enter M when S has its share; only until the first eviction
+    bint filling                # 1 until the first eviction: new blocks enter M if S has reached its share
 
 
 cdef inline int make_ring(Ring* ring, Policy policy) except -1:
@@ -101,7 +101,7 @@ cdef inline block_t at(const Ring* ring, uint32_t i) noexcept nogil:
 
 
 cdef inline block_t next_victim(const State* s) noexcept nogil:
-    """Return the block that `evict` would evict: one of S, or the oldest of those in M with the lowest counter."""
+    """Return the block that `evict` would evict: a block of S, or the oldest block with the lowest counter in M."""
     cdef uint32_t i, lowest = 0, moved = 0
     if s.main.held <= s.most:
         while moved < s.small.held:
@@ -127,7 +127,7 @@ cdef inline void evict(State* s) noexcept nogil:
 
 
 cdef inline void enter(State* s, block_t block, bint known) noexcept nogil:
-    """Put a missed block into M if it is `known` or, until the first eviction, if S has its share; else into S."""
+    """Put a missed block into M if it is `known` or, until the first eviction, if S is at its share; else into S."""
     if known or (s.filling and s.small.held >= s.share):
         push(&s.main, block)
         s.nodes[block] = MAIN

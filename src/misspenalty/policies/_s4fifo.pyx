@@ -14,18 +14,18 @@ from misspenalty.policies._s3fifo cimport (
 
 
 cdef struct Name:
-    uint32_t position           # in G; NOWHERE if it is not there
+    uint32_t position           # position in G, or NOWHERE
     uint32_t count              # the block's counter when it left S, plus 1 per later look-up that kept the name
 
 
 cdef class S4FIFO(Policy):
     cdef State state
     cdef History ghost
-    cdef Name* names            # one per block
+    cdef Name* names            # by block: its name in G
     cdef uint32_t* entries      # value of `entered` when the block entered S; one per block
-    cdef uint32_t entered       # blocks that entered S so far
-    cdef uint32_t return_hits   # lowest count of a name with which its block enters M
-    cdef uint32_t window        # age from which a hit in S adds to the counter
+    cdef uint32_t entered       # number of blocks that have entered S
+    cdef uint32_t return_hits   # minimum count of a name for its block to enter M
+    cdef uint32_t window        # minimum age at which a hit in S adds to the counter
 
     def __cinit__(self, capacity, blocks, small, ghost, threshold, skip, return_hits):
         make_state(&self.state, self, max(int(capacity * small), 1), 0)

@@ -11,17 +11,17 @@ from misspenalty.policies._policy cimport AHEAD, Policy, block_t, prefetch
 
 cdef enum:
     ABSENT = 0                  # state of a block outside the cache
-    CACHED = 1                  # in the cache, not visited since the hand passed
+    CACHED = 1                  # state of a cached block that was not visited since the hand passed
     VISITED = 2
-    FETCHED = 8                 # the states of blocks are prefetched this many entries ahead of the hand
+    FETCHED = 8                 # number of entries ahead of the hand at which states are prefetched
 
 
 cdef struct Queue:
-    block_t* entries            # room for twice `max_resident`, so that the gap rarely has to be closed
-    size_t kept                 # entries below this one survived the current round of the hand
-    size_t hand                 # next entry to examine; those from `kept` up to here are a gap
+    block_t* entries            # array with room for twice `max_resident`, so that the gap rarely has to be closed
+    size_t kept                 # index below which entries survived the current round of the hand
+    size_t hand                 # next entry to examine; entries from `kept` up to this one are a gap
     size_t end                  # one past the newest entry
-    size_t room                 # entries the array can hold
+    size_t room                 # number of entries that the array can hold
 
 
 cdef class SIEVE(Policy):

@@ -11,21 +11,21 @@ cdef extern from *:
     int count_ones "__builtin_popcountll" (unsigned long long) noexcept nogil
 
 cdef enum:
-    ROWS = 4                    # rows of a line, and counters of a block: one per row
-    WORDS = 8                   # words of a line; two per row
-    LINE_BYTES = 64             # bytes of a line, and of a line of the processor's cache
+    ROWS = 4                    # number of rows of a line; a block has one counter per row
+    WORDS = 8                   # number of words of a line; two per row
+    LINE_BYTES = 64             # size of a line, bytes; the same as that of a line of the processor's cache
     MAX_COUNT = 15              # highest value of a counter
 
 
 cdef struct Sketch:
-    uint64_t* words             # 16 counters each
+    uint64_t* words             # words of 16 counters each
     uint64_t lines              # number of lines, a power of two
-    uint64_t sample             # increments after which counters are halved
-    uint64_t size               # increments since the last halving, plus what halvings left of earlier ones
+    uint64_t sample             # number of increments after which counters are halved
+    uint64_t size               # number of increments since the last halving, plus the halved number of earlier ones
 
 
 cdef inline uint64_t* aligned(uint64_t* words) noexcept nogil:
-    """Return where the first whole cache line begins in an array that has a line to spare."""
+    """Return the start of the first whole cache line in an array that is one line longer than needed."""
     return <uint64_t*>((<uintptr_t>words + LINE_BYTES - 1) & ~<uintptr_t>(LINE_BYTES - 1))
 
 

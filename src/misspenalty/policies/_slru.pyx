@@ -14,12 +14,12 @@ cdef enum:
 
 cdef struct Segment:
     Log log
-    uint32_t blocks             # blocks in the segment now
+    uint32_t blocks             # current number of blocks in the segment
     uint32_t limit              # maximum number of blocks in the segment
 
 
 cdef struct State:
-    uint32_t* nodes             # position; one per block
+    uint32_t* nodes             # by block: its position
     uint32_t top                # number of the highest segment; the lowest is 0
     Segment segments[MAX_SEGMENTS]
 
@@ -38,7 +38,7 @@ cdef inline block_t take(State* s, uint32_t k) noexcept nogil:
 
 
 cdef inline void enter(State* s, uint32_t k, block_t block) noexcept nogil:
-    """Put a block that is in no segment into one; overflowing blocks move down."""
+    """Put a block that is in no segment into segment `k`; overflowing blocks move down."""
     while True:
         add(&s.segments[k].log, s.nodes, sizeof(uint32_t), block)
         s.segments[k].blocks += 1
@@ -71,7 +71,7 @@ cdef class SLRU(Policy):
         max_resident = self.max_resident()
         upper = int(capacity * protected / (segments - 1))
         limits = [capacity - (segments - 1) * upper] + [upper] * (segments - 1)
-        # one more than the limit: a block enters before the oldest moves down
+        # Allow one more than the limit, as a block enters before the oldest moves down.
         live = [max_resident] + [min(upper, max_resident) + 1] * (segments - 1)
         entries = self.allocate_logs(sum(live), segments)
         first = FIRST

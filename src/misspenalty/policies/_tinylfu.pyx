@@ -10,7 +10,7 @@ cdef class TinyLFU(Policy):
     cdef Policy policy          # the policy behind the filter, which implements `would_evict`
     cdef Sketch sketch
     cdef uint32_t* numbers      # number of each block in order of first use, from 1; 0 = not yet used
-    cdef uint32_t seen          # blocks numbered so far
+    cdef uint32_t seen          # number of blocks that have a number
 
     def __cinit__(self, capacity, blocks, Policy policy, sample_size):
         self.policy = policy
@@ -43,6 +43,6 @@ cdef class TinyLFU(Policy):
         self.ghost_hits = self.policy.ghost_hits
 
     cdef inline bint admits(self, block_t block) noexcept nogil:
-        """Return whether the sketch has a higher count for a missed block than for the block evicted for it."""
+        """Return whether the sketch has a higher count for a missed block than for the block that it would evict."""
         cdef int count = frequency(&self.sketch, self.numbers[block])
         return count > frequency(&self.sketch, self.numbers[self.policy.would_evict(block)])

@@ -13,15 +13,15 @@ cdef enum:
     MOST_DEGREE = 256               # maximum number of tracks per group
     MOST_READS = MOST_DEGREE + 1    # maximum number of reads of one request: its own and one group
 
-cdef enum:                          # why a track is read
-    DEMAND                          # the request itself waits for it
-    SYNCHRONOUS                     # rest of the group that a sequential miss fetches
-    ASYNCHRONOUS                    # group that a trigger fetches ahead of the stream
+cdef enum:                          # reason for reading a track
+    DEMAND                          # the request itself waits for the track
+    SYNCHRONOUS                     # the track belongs to the rest of a group that a sequential miss fetches
+    ASYNCHRONOUS                    # the track belongs to a group that a trigger fetches ahead of the stream
 
 cdef enum:                          # flags of a track
-    TRIGGER = 1                     # a read hit here fetches the next group
-    UNREAD = 2                      # prefetched, not accessed since
-    AGED = 4                        # AMP: it reached the LRU end unread, and was given a second chance
+    TRIGGER = 1                     # a read hit on this track fetches the next group
+    UNREAD = 2                      # prefetched and not accessed since then
+    AGED = 4                        # AMP: the track reached the LRU end unread, and was given a second chance
     FIRST = 8                       # AMP: first track of a set that a trigger fetched, until a read waits for it
 
 
@@ -32,17 +32,17 @@ cdef struct read_t:
 
 
 cdef struct mark_t:
-    uint8_t counter                 # length of the run that ends here, at most the threshold (sequential); 0 = not set
+    uint8_t counter                 # length of the run that ends here, up to the threshold (= sequential); 0 = not set
     uint8_t flags                   # TRIGGER, UNREAD, AGED, FIRST
-    uint16_t to_last                # AMP: tracks from here to the last one of its set
-    uint16_t degree                 # AMP, p: tracks of the next set; only in the last track of a set, else 0
-    uint16_t distance               # AMP, g: tracks from a set's trigger to its end; also only in the last track
+    uint16_t to_last                # AMP: number of tracks from this one to the last of its set
+    uint16_t degree                 # AMP, p: number of tracks of the next set; only in the last track of a set, else 0
+    uint16_t distance               # AMP, g: number of tracks from a set's trigger to its end; also only in the last
 
 
 cdef struct sequential_t:
-    int32_t threshold               # seqThreshold: counter that marks a sequential track, 1 to 255
-    int32_t degree                  # m: tracks of a group; 0 = nothing is prefetched
-    int32_t trigger                 # tracks between the trigger and the end of its group; -1 = no asynchronous prefetch
+    int32_t threshold               # seqThreshold: counter from which a track is sequential, 1 to 255
+    int32_t degree                  # m: number of tracks of a group; 0 = nothing is prefetched
+    int32_t trigger                 # tracks from the trigger to the end of its group; -1 = no asynchronous prefetch
     bint remedy                     # whether a trigger also moves the unread rest of its group to MRU
     bint writes_sequential          # whether written tracks of a run count as sequential
     int32_t most                    # AMP: maximum number of tracks of a set; 0 = degree and trigger are fixed
@@ -56,20 +56,20 @@ cdef inline int count_pages(uint8_t mask) noexcept nogil:
 
 
 cdef class TrackCache(Policy):
-    # capacity, resident and evictions are counted in pages, `blocks` in distinct blocks of a trace
-    cdef readonly int64_t tracks        # number of tracks; every track is below it
-    cdef readonly int track_pages       # pages per track, 1 to 8
+    # `capacity`, `resident` and `evictions` count pages; `blocks` counts distinct blocks of a trace.
+    cdef readonly int64_t tracks        # number of tracks; every track number is below it
+    cdef readonly int track_pages       # number of pages per track, 1 to 8
     cdef uint8_t whole                  # mask of all pages of a track
-    cdef sequential_t sequential        # detection and prefetching
-    cdef object places                  # array that `place_of` points into, kept alive
+    cdef sequential_t sequential        # settings of detection and prefetching
+    cdef object places                  # array to which `place_of` points, kept alive
     cdef const uint32_t* place_of       # track of each block id of a trace; NULL = the id itself
-    cdef int64_t now                    # requests so far: the clock of the stamps
-    cdef read_t reads[MOST_READS]       # reads of the last request, its own first
+    cdef int64_t now                    # number of requests so far; this is the clock of the stamps
+    cdef read_t reads[MOST_READS]       # reads of the last request; its own read is the first
     cdef int n_reads                    # number of reads in `reads`
-    cdef int32_t read_tracks            # AMP: tracks of the read that this request is part of
-    cdef readonly int64_t sequential_misses     # read misses of sequential tracks
-    cdef int64_t[3] staged              # tracks read for each reason (`why`)
-    cdef readonly int64_t unused        # tracks evicted without an access since a prefetch, even if cached before that
+    cdef int32_t read_tracks            # AMP: number of tracks of the read to which this request belongs
+    cdef readonly int64_t sequential_misses     # number of read misses on sequential tracks
+    cdef int64_t[3] staged              # number of tracks read for each reason (`why`)
+    cdef readonly int64_t unused        # number of tracks evicted unused since a prefetch, even if cached before it
 
     # --- for a controller -------------------------------------------------------------------------------------------
     # Access `pages` (mask) of `track`; tracks from `end` on are not prefetched (end of the volume, at most `tracks`).
@@ -80,11 +80,11 @@ cdef class TrackCache(Policy):
     cdef void arrive_late(self, int64_t track) noexcept nogil
 
     # --- defined by each kind of cache -----------------------------------------------------------------------------
-    # Return the mask of a track's pages in the cache.
+    # Return the mask of a track's cached pages.
     cdef uint8_t cached(self, int64_t track) noexcept nogil
     # Return the track's mark, valid until the next insert, or NULL if the track is not in the cache.
     cdef mark_t* mark(self, int64_t track) noexcept nogil
-    # Observe an access to a cached track before anything moves; `hit`: whether all requested pages were cached.
+    # Observe an access to a cached track before anything moves; `hit` tells whether all requested pages were cached.
     cdef void observe(self, int64_t track, bint hit, bint write) noexcept nogil
     # Let the policy move a track after an access, if it is still cached; `pages` were requested and already cached.
     # When a trigger is read, the unread tracks of its group are moved, too: `pages` is then 0.
@@ -106,7 +106,7 @@ cdef class TrackCache(Policy):
     cdef int64_t track_of(self, block_t block) noexcept nogil
     cdef void read(self, int64_t track, uint8_t pages, uint8_t why) noexcept nogil
 
-    # Prefetch memory that a coming request for the track will touch: its entry if `entry`, else the data of that entry.
+    # Prefetch the memory that a future request for the track will use: its entry if `entry`, else the entry's data.
     cdef void warm(self, int64_t track, bint entry) noexcept nogil
 
     # Return the pages of SEQ or RANDOM; 0 in caches without these lists.

@@ -20,9 +20,9 @@ cdef class TrackCache(Policy):
     """A cache of tracks behind a sequential prefetcher; subclasses decide what it evicts."""
 
     cdef int arrange(self, dict settings) except -1:
-        """Take the settings of tracks, detection and prefetching out of `settings`, and check them.
+        """Remove the settings of tracks, detection and prefetching from `settings`, and check them.
 
-        Raise TypeError if any settings are left, so a subclass takes its own out first.
+        Raise TypeError if any settings are left; a subclass must therefore remove its own settings first.
         """
         cdef const uint32_t[::1] places
         self.varies = True
@@ -89,7 +89,7 @@ cdef class TrackCache(Policy):
             if self.sequential.most:
                 if mark != NULL and not write:
                     hit_in_set(self, track, new, end)
-                if new:             # the track stays where it is, as it is most likely read only once
+                if new:             # do not move the track, as it is most likely read only once
                     return missing & pages
             elif mark != NULL and mark.flags & TRIGGER and not write:
                 mark.flags &= ~TRIGGER
@@ -116,7 +116,7 @@ cdef class TrackCache(Policy):
         return missing
 
     cdef inline int32_t run_length(self, int64_t track) noexcept nogil:
-        """Return the value that an access gives to an unset counter."""
+        """Return the value to which an access sets an unset counter."""
         cdef mark_t* before = self.mark(track - 1) if track > 0 else NULL
         return min(self.sequential.threshold, <int32_t>before.counter + 1) if before != NULL else 1
 
@@ -128,7 +128,7 @@ cdef class TrackCache(Policy):
             mark.to_last = mark.degree = mark.distance = 0
 
     cdef inline void fetch_ahead(self, int64_t track, int64_t end) noexcept nogil:
-        """Handle a read of a group's trigger: renew the unread tracks after it and fetch the next group."""
+        """Handle a read of a group's trigger: renew the unread tracks after the trigger, and fetch the next group."""
         cdef int64_t last = track + self.sequential.trigger, t
         cdef mark_t* mark
         if self.sequential.remedy:
@@ -205,7 +205,7 @@ cdef class TrackCache(Policy):
         return self.cached(self.track_of(block)) != 0
 
     def access_pages(self, int64_t track, int pages=-1, bint write=False, end=None):
-        """Access `pages` (mask, by default all) of a track; return the mask of those missing, and the reads to issue.
+        """Access `pages` (mask, by default all) of a track; return the mask of missing pages, and the reads to issue.
 
         Returns
         -------
@@ -243,15 +243,15 @@ cdef class TrackCache(Policy):
 
     @property
     def tracks_staged(self):
-        """Tracks read so far: by demand, by synchronous and by asynchronous prefetch."""
+        """Numbers of tracks read so far: on demand, by synchronous prefetch, and by asynchronous prefetch."""
         return tuple(self.staged)
 
     @property
     def seq_pages(self):
-        """Pages in SEQ."""
+        """Number of pages in SEQ."""
         return self.list_pages(True)
 
     @property
     def random_pages(self):
-        """Pages in RANDOM."""
+        """Number of pages in RANDOM."""
         return self.list_pages(False)

@@ -10,7 +10,7 @@ cdef class TrackLists(TrackCache):
     """Base of the policies on tracks, with the lists SEQ and RANDOM."""
 
     cdef int set_up(self, dict settings) except -1:
-        """Take all settings out of `settings`, check them, and allocate the lists."""
+        """Remove all settings from `settings`, check them, and allocate the lists."""
         cdef int i
         self.delta = settings.pop("delta", 0.05) * <double>self.capacity
         self.large_ratio = settings.pop("large_ratio", 20)
@@ -68,7 +68,7 @@ cdef class TrackLists(TrackCache):
 
     cdef void use(self, int64_t track, uint8_t pages) noexcept nogil:
         cdef uint32_t slot = self.slot_of[track]
-        if slot != NO_SLOT:         # a small cache may have evicted the track for the track's own prefetch
+        if slot != NO_SLOT:         # a small cache may have evicted the track for a prefetch that it caused
             self.detach(slot)
             self.attach(slot)
 
@@ -79,7 +79,7 @@ cdef class TrackLists(TrackCache):
         cdef uint32_t slot = self.slot_of[track]
         cdef int more
         if slot != NO_SLOT:
-            self.detach(slot)       # so that it cannot be the victim
+            self.detach(slot)       # remove it, so that it cannot be the victim
             pages &= ~self.slots[slot].pages
         more = count_pages(pages)
         while self.resident + more > self.capacity:

@@ -18,11 +18,11 @@ cdef class TwoQ(Policy):
     `a1out.log.first`) or in A1out.
     """
 
-    cdef uint32_t* nodes        # position; one per block
+    cdef uint32_t* nodes        # by block: its position
     cdef Ring a1in
-    cdef uint32_t kin           # A1in provides the victim when it holds more blocks than this
+    cdef uint32_t kin           # number of blocks in A1in above which A1in provides the victim
     cdef Log am
-    cdef History a1out          # Kout names
+    cdef History a1out          # history with room for Kout names
 
     def __cinit__(self, capacity, blocks, kin, kout):
         self.kin = <uint32_t>min(kin * capacity, 0xFFFFFFFF)
@@ -89,9 +89,9 @@ cdef class TwoQ(Policy):
 cdef class Simplified2Q(Policy):
     """Kernel of the simplified version: A1 and Am are logs in one array; positions from `a1.first` on are in A1."""
 
-    cdef uint32_t* nodes        # position, or NOWHERE; one per block
-    cdef uint32_t threshold     # A1 provides the victim when it holds more blocks than this
-    cdef uint32_t inside        # blocks in A1; the other resident blocks are in Am
+    cdef uint32_t* nodes        # by block: its position, or NOWHERE
+    cdef uint32_t threshold     # number of blocks in A1 above which A1 provides the victim
+    cdef uint32_t inside        # number of blocks in A1; the other resident blocks are in Am
     cdef Log am
     cdef Log a1
 

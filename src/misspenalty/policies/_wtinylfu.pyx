@@ -14,26 +14,26 @@ cdef enum:
 
 
 cdef struct Node:
-    uint32_t position           # in a log, or NOWHERE
+    uint32_t position           # position in a log, or NOWHERE
     uint32_t number             # the block's number in order of first use, from 1; 0 = not yet used
 
 
 cdef struct State:
-    Node* nodes                 # one per block
+    Node* nodes                 # array of nodes, one per block
     Sketch sketch
     Log window
     Log probation
     Log protected
-    uint32_t seen               # blocks numbered so far
-    uint32_t in_window          # blocks in the window
-    uint32_t in_probation       # blocks in probation
-    uint32_t in_protected       # protected blocks
+    uint32_t seen               # number of blocks that have a number
+    uint32_t in_window          # number of blocks in the window
+    uint32_t in_probation       # number of blocks in probation
+    uint32_t in_protected       # number of protected blocks
     uint32_t window_limit       # maximum number of blocks in the window
     uint32_t protected_limit    # maximum number of protected blocks
 
 
 cdef inline void expect(const State* s, const Log* log) noexcept nogil:
-    """Prefetch the counters of the block that is likely to be taken from a log next."""
+    """Prefetch the counters of the block that will probably be taken from a log next."""
     prefetch(line_of(&s.sketch, draw_of(s.nodes[log.entries[log.begin]].number)))
 
 
@@ -68,7 +68,7 @@ cdef inline void promote(State* s, block_t block) noexcept nogil:
 
 
 cdef inline void admit(State* s, block_t candidate, bint full) noexcept nogil:
-    """Admit a block to probation if there is room or it is more frequent than the victim; otherwise evict it."""
+    """Admit a block to probation if there is room or its count is higher than the victim's; otherwise evict it."""
     cdef block_t victim
     if full:
         s.nodes[candidate].position = NOWHERE

@@ -39,7 +39,7 @@ class ARC(Reference):
         self.capacity = capacity
         self.adapts = target is None
         self.p = 0.0 if target is None else target * capacity  # target size of T1
-        self.t1, self.t2, self.b1, self.b2 = (OrderedDict() for _ in range(4))  # least recent first
+        self.t1, self.t2, self.b1, self.b2 = (OrderedDict() for _ in range(4))  # least recently used block first
 
     def access(self, block):
         """Reference `block` and return whether it was in the cache."""

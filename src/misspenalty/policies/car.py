@@ -29,8 +29,8 @@ class CAR(Reference):
     def __init__(self, capacity):
         self.capacity = capacity
         self.p = 0.0  # target size of T1
-        self.t1, self.t2 = deque(), deque()  # the hand is at the left
-        self.bit = {}  # reference bit of the blocks in the cache
+        self.t1, self.t2 = deque(), deque()  # each clock's hand is at its left end
+        self.bit = {}  # reference bits of the blocks in the cache
         self.b1, self.b2 = OrderedDict(), OrderedDict()  # oldest first
 
     def access(self, block):

@@ -1,8 +1,8 @@
 """CLOCK-Pro: LIRS on a clock, with a share of cold pages that adapts; a hit only sets a bit.
 
-All pages are in one list, ordered by when they were put at its head. A page is hot or cold; cold pages are in their
-test period from when they enter until they become older than the oldest hot page, and evicted ones stay in the list for
-the rest of that period. Three hands start from the old end. HAND_cold evicts the oldest cold page in the cache; if that
+All pages are in one list, in the order in which they were put at its head. A page is hot or cold; the test period of a
+cold page lasts from its entry until it is older than the oldest hot page, and an evicted page stays in the list for the
+rest of its test period. Three hands start from the old end. HAND_cold evicts the oldest cold page in the cache; if that
 page was used, it goes to the head instead, and becomes hot if it was in test. An evicted page that is requested in its
 test becomes hot, too. HAND_hot then makes the oldest unused hot page cold, and ends the tests it passes. HAND_test ends
 the oldest test when more evicted pages are in the list than the cache has blocks. The target m_c of the number of cold
@@ -51,9 +51,9 @@ class Page:
     """A page in the list."""
 
     hot: bool
-    test: bool = False  # in its test period
+    test: bool = False  # whether the page is in its test period
     resident: bool = True
-    used: bool = False  # reference bit
+    used: bool = False  # the page's reference bit
 
 
 @register("clockpro", Kernel, PARAMETERS)
@@ -67,7 +67,7 @@ class ClockPro(Reference):
         self.cold_target = self.least  # m_c
         self.room = int(history * capacity)
         self.clock = OrderedDict()  # block -> Page, oldest first
-        self.hot = self.resident = self.absent = 0  # numbers of hot pages, of pages in the cache, and of evicted ones
+        self.hot = self.resident = self.absent = 0  # numbers of hot pages, cached pages and evicted pages in the list
 
     def access(self, block):
         """Reference `block` and return whether it was in the cache."""
@@ -98,7 +98,7 @@ class ClockPro(Reference):
         return self.clock.keys() - self.cached_blocks()
 
     def _run_hand_cold(self):
-        """Evict a page."""
+        """Move HAND_cold until a page is evicted."""
         while self.resident == self.capacity:
             block = next(block for block, page in self.clock.items() if page.resident and not page.hot)
             page = self.clock[block]
@@ -121,7 +121,7 @@ class ClockPro(Reference):
             self._end_test(next(block for block, page in self.clock.items() if page.test))
 
     def _promote(self, block):
-        """Make a cold page used in its test hot, unless HAND_hot makes too few pages cold; move it to the head."""
+        """Make a cold page used in its test hot unless HAND_hot makes too few pages cold; move the page to the head."""
         page = self.clock[block]
         page.used = False
         self._move_target(1)
@@ -135,7 +135,7 @@ class ClockPro(Reference):
         self._end_tests_before_hot()
 
     def _run_hand_hot(self, candidate):
-        """Make the oldest unused hot page cold, and return whether there is one before `candidate`."""
+        """Make the oldest unused hot page cold; return whether the hand finds one before it reaches `candidate`."""
         found = False
         for block, page in list(self.clock.items()):
             if page is candidate or found:

@@ -32,7 +32,7 @@ class Draws:
         return ((self.next() >> 32) * bound) >> 32
 
     def share(self):
-        """Return a number from 0 to 1, 1 excluded.
+        """Return a number of at least 0 and below 1.
 
         Examples
         --------

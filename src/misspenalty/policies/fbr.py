@@ -76,8 +76,8 @@ class FBR(Reference):
         return hit
 
     def _evict(self):
-        old = self.stack[: -self.old - 1 : -1]  # least recently used first
-        victim = min(old, key=self.count.get)  # the first on a tie
+        old = self.stack[: -self.old - 1 : -1]  # old section, least recently used block first
+        victim = min(old, key=self.count.get)  # the first such block on a tie
         if self.count[victim] > self.c_max:
             victim = old[0]
         self.stack.remove(victim)

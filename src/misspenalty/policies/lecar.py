@@ -72,7 +72,7 @@ class LeCaR(Reference):
         self.draws = Draws(seed)
         self.now = 0
         self.count = OrderedDict()  # numbers of references to the blocks in the cache, least recently used first
-        self.lru_history = OrderedDict()  # count and time of eviction, oldest eviction first
+        self.lru_history = OrderedDict()  # count and time of eviction by block, oldest eviction first
         self.lfu_history = OrderedDict()
 
     def access(self, block):
@@ -103,7 +103,7 @@ class LeCaR(Reference):
 
     def _evict(self):
         lru = next(iter(self.count))
-        lfu = min(self.count, key=self.count.get)  # the least recently used on a tie
+        lfu = min(self.count, key=self.count.get)  # the least recently used block on a tie
         by_lru = lru == lfu or self.draws.share() < self.weight
         victim = lru if by_lru else lfu
         count = self.count.pop(victim)

@@ -61,7 +61,7 @@ class LFRU(Reference):
         return hit
 
     def _evict(self):
-        victim = min(self.crf, key=self._rank)  # the first on a tie
+        victim = min(self.crf, key=self._rank)  # the first such block on a tie
         self.history[victim] = self.crf.pop(victim)
         if len(self.history) > self.room:
             self.history.popitem(last=False)

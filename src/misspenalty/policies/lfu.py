@@ -48,7 +48,7 @@ class LFU(Reference):
         return hit
 
     def _evict(self):
-        victim = min(self.count, key=self.count.get)  # the first on a tie
+        victim = min(self.count, key=self.count.get)  # the first such block on a tie
         self.history[victim] = self.count.pop(victim)
         if len(self.history) > self.room:
             self.history.popitem(last=False)

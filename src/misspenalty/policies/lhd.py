@@ -46,11 +46,11 @@ PARAMETERS = (
 )
 AGES = 20_000  # number of ages, in units, that are distinguished
 CLASSES = 16
-ADMITTED = 8  # loaded blocks that are remembered as likely victims
+ADMITTED = 8  # number of loaded blocks that are remembered as likely victims
 EARLY_SAMPLE, EARLY = 8, 50  # number of blocks drawn as long as there are at most `EARLY` estimates
-EXPLORER = 32  # one block in this many may be kept as an explorer
+EXPLORER = 32  # on average, one loaded or hit block in this number is drawn as an explorer
 EXPLORERS = 0.01  # maximum number of explorers, as a share of the cache
-DECAY = 0.9  # factor of the counts at each estimate, and of the victims' density at each eviction
+DECAY = 0.9  # factor by which the counts decay at each estimate, and the victims' mean density at each eviction
 SPREAD = 0.01  # part of the range of ages that covers as many references as the cache has blocks
 COARSENING = (5, 25)  # numbers of the estimates that set the unit, counted from 0
 LEAST = -(2 - 2.0**-23) * 2.0**127  # the lowest 32-bit float: density of a block at the last age or beyond
@@ -67,11 +67,11 @@ class LHD(Reference):
         self.draws = Draws(seed)
         self.now = self.estimates = 0
         self.places, self.place = [], {}  # blocks by place, and the place of each
-        self.last, self.ages, self.explores = {}, {}, set()  # time of the last reference; ages at the last two hits
-        self.explorers = int(capacity * EXPLORERS)  # how many more explorers may be kept
+        self.last, self.ages, self.explores = {}, {}, set()  # last references, ages at the last two hits, explorers
+        self.explorers = int(capacity * EXPLORERS)  # number of further explorers that may be kept
         self.admitted, self.admissions = [None] * ADMITTED, 0
         self.victims = 0.0  # mean density of recent victims
-        self.objects = self.mass = 0.0  # decaying sums, over the estimates, of the number of cached blocks, and of 1
+        self.objects = self.mass = 0.0  # decaying sum of the numbers of cached blocks; decaying number of estimates
         self.hit_ages, self.eviction_ages = np.zeros((CLASSES, AGES)), np.zeros((CLASSES, AGES))
         self.density = (initial + np.arange(CLASSES))[:, None] / np.arange(1.0, AGES + 1)
 
@@ -131,7 +131,7 @@ class LHD(Reference):
         else:
             compared = [self.draws.below(self.capacity) for _ in range(drawn)]
             compared += [self.place[block] for block in self.admitted if block in self.place]
-        victim = min(compared, key=lambda place: self._density(self.places[place]))  # the first on a tie
+        victim = min(compared, key=lambda place: self._density(self.places[place]))  # the first such block on a tie
         self.victims = DECAY * self.victims + (1 - DECAY) * self._density(self.places[victim])
         return victim
 
@@ -149,7 +149,7 @@ class LHD(Reference):
         self.mass = self.mass * DECAY + 1
         if self.estimates in COARSENING:
             self._set_unit(self.objects / self.mass)
-        later = (slice(None), slice(None, None, -1))  # ages from the last to the first
+        later = (slice(None), slice(None, None, -1))  # reverse the ages, from the last to the first
         hits = np.cumsum(self.hit_ages[later], axis=1)
         events = np.cumsum((self.hit_ages + self.eviction_ages)[later], axis=1)
         times = np.cumsum(events, axis=1)

@@ -41,9 +41,9 @@ from misspenalty.policies import _libcachesim as kernels
 from misspenalty.policies.merlin import Sketch
 from misspenalty.policies.registry import Definition, Parameter, Reference
 
-SEEDS = (0x12345678, 0x12344321)  # seeds of the two hashes
-ERROR = 0.001  # error of the Bloom filter
-SAMPLE = 32  # hits in the main region before counters are halved, in multiples of its size
+SEEDS = (0x12345678, 0x12344321)  # seeds of the two hash functions
+ERROR = 0.001  # error rate of the Bloom filter
+SAMPLE = 32  # number of hits in the main region, as a multiple of its size, after which counters are halved
 PRIMES = (
     0x9E3779B185EBCA87,
     0xC2B2AE3D27D4EB4F,
@@ -59,7 +59,7 @@ class Segments:
     def __init__(self, capacity, parts):
         self.capacity = capacity
         self.limits = [int(part / sum(parts) * capacity) for part in parts]
-        self.segments = [OrderedDict() for _ in parts]  # each oldest first
+        self.segments = [OrderedDict() for _ in parts]  # the oldest block of each is first
 
     def __len__(self):
         return sum(map(len, self.segments))
@@ -158,10 +158,10 @@ class WTinyLFU(Reference):
     def __init__(self, capacity, window=0.01):
         self.capacity = capacity
         self.limit = int(capacity * window)
-        self.window = OrderedDict()  # oldest first
+        self.window = OrderedDict()  # oldest block first
         self.main = Segments(capacity - self.limit, (1, 4))
         self.counters = Counters(self.main.capacity)
-        self.hits = 0  # hits in the main region since counters were halved
+        self.hits = 0  # number of hits in the main region since counters were halved
         self.number = {}  # number of each block, from 1, in order of first use
 
     def access(self, block):
@@ -210,8 +210,8 @@ class LIRS(Reference):
         self.capacity = capacity
         self.hirs = max(1, int(0.01 * capacity))
         self.lirs = capacity - self.hirs
-        self.lir = 0  # LIR blocks
-        self.s = OrderedDict()  # bottom first: "LIR", or whether the HIR block is in the cache
+        self.lir = 0  # number of LIR blocks
+        self.s = OrderedDict()  # bottom block first; value: "LIR", or whether the HIR block is in the cache
         self.q = OrderedDict()  # HIR blocks in the cache, the next victim first
         self.gone = OrderedDict()  # blocks of S that are not in the cache, oldest eviction first
 

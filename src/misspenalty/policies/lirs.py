@@ -46,7 +46,7 @@ class LIRS(Reference):
         self.lirs = capacity - max(int(hirs * capacity), 1)  # number of LIR blocks when the cache is full
         self.limit = None if stack_limit is None else int(stack_limit * capacity)
         self.lir = set()
-        self.s = OrderedDict()  # bottom first
+        self.s = OrderedDict()  # bottom block first
         self.q = OrderedDict()  # HIR blocks in the cache, the next victim first
 
     def access(self, block):
@@ -69,7 +69,7 @@ class LIRS(Reference):
         return hit
 
     def _exchange(self, block):
-        """Turn a HIR block found in S into a LIR block, and the lowest LIR block into a HIR block."""
+        """Make a HIR block found in S a LIR block, and the lowest LIR block a HIR block."""
         lowest = next(iter(self.s))
         self.lir.remove(lowest)
         del self.s[lowest]

@@ -42,5 +42,5 @@ class LRFU(LFRU):
         """Reference `block` and return whether it was in the cache."""
         crf, last = self.crf.get(block, (0, 0))
         if crf and self.now + 1 - last <= self.correlated_period:
-            self.crf[block] = crf - 1, last  # the previous use no longer counts
+            self.crf[block] = crf - 1, last  # the previous use is no longer counted
         return super().access(block)

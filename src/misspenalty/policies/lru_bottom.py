@@ -26,10 +26,10 @@ class LRUBottom(TrackLists):
 
     def __init__(self, capacity, insertion=0.1, **settings):
         super().__init__(capacity, **settings)
-        self.insertion, self.merged = insertion, []  # the LRU end first
+        self.insertion, self.merged = insertion, []  # the list begins at the LRU end
 
     def victim(self):
-        """Return the track at the LRU end."""
+        """Return the track at the LRU end of the merged list."""
         return self.merged[0]
 
     def attach(self, track, sequential):
@@ -44,6 +44,6 @@ class LRUBottom(TrackLists):
         self.merged.insert(at if sequential else len(self.merged), track)
 
     def detach(self, track):
-        """Take the track out of the merged list as well."""
+        """Remove the track from the merged list as well."""
         super().detach(track)
         self.merged.remove(track)

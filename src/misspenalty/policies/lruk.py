@@ -49,8 +49,8 @@ class LRUK(Reference):
         self.room = int(history * capacity)
         self.period = correlated_period
         self.now = 0
-        self.last = {}  # last access to each block in the cache
-        self.hist = {}  # up to k uncorrelated accesses to each block in the cache, the last first
+        self.last = {}  # time of the last access to each block in the cache
+        self.hist = {}  # times of up to k uncorrelated accesses to each block in the cache, the last one first
         self.history = OrderedDict()  # the same for evicted blocks, oldest eviction first
 
     def access(self, block):
@@ -77,6 +77,6 @@ class LRUK(Reference):
             self.history.popitem(last=False)
 
     def _rank(self, block):
-        """Return the K-th-to-last use (0 if it is not known) and the last use, which breaks ties."""
+        """Return the times of the K-th-to-last use (0 if unknown) and of the last use, which breaks ties."""
         uses = self.hist[block]
         return uses[-1] if len(uses) == self.k else 0, self.last[block]

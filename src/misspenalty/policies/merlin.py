@@ -49,7 +49,7 @@ PARAMETERS = (
     Parameter("sketch", 1.0, "blocks the sketch is made for, in multiples of the cache", 0, 1000, float),
 )
 MAX_COUNT = 7  # highest value of the three-bit counter
-ERROR = 0.001  # error of the sketch
+ERROR = 0.001  # error rate of the sketch
 HASHES = math.ceil(-math.log2(ERROR))
 
 
@@ -78,7 +78,7 @@ class Sketch:
         return [(first + k * step) % 2**32 % len(self.counters) for k in range(HASHES)]
 
     def frequency(self, number):
-        """Return the count of a block, or more if other blocks share all its counters."""
+        """Return the count of a block, or a higher number if other blocks share all its counters."""
         return min(self.counters[place] for place in self.places(number))
 
     def increment(self, number):
@@ -109,7 +109,7 @@ class Merlin(Reference):
         self.also_named = set()  # blocks that have entered staging with their name in the history
         self.reaching = [0] * (MAX_COUNT + 2)  # number of blocks and names with at least each count
         self.guard = 2
-        self.rounds = 0  # rounds of making room since the sketch was halved
+        self.rounds = 0  # number of calls of _make_room since the sketch was halved
         self.sketch = Sketch(counters(capacity, sketch))
         self.number = {}  # number of each block, in order of first use
 
@@ -130,7 +130,7 @@ class Merlin(Reference):
         elif hot:
             self.ghost.pop(block, None)
             self.core.append(block)
-            self.count[block] = known  # `reaching` now counts the block instead of the name
+            self.count[block] = known  # the block replaces the name in `reaching`
         elif known is not None:
             self.sketch.increment(self.number[block])
             self.also_named.add(block)
@@ -172,7 +172,7 @@ class Merlin(Reference):
             self._discount(self.ghost.popitem(last=False)[1])
 
     def _adjust_guard(self):
-        """Move the guard to the count that is reached by about as many blocks and names as the core holds blocks."""
+        """Set the guard to the count that is reached by about as many blocks and names as the core has blocks."""
         if self.reaching[self.guard] > len(self.core):
             while self.reaching[self.guard] > len(self.core):
                 self.guard += 1
@@ -197,7 +197,8 @@ class Merlin(Reference):
             self.sketch.increment(self.number[block])
 
     def _compare(self):
-        """Move the filter's oldest block to staging if the sketch prefers it to staging's oldest; return True if so."""
+        """Move the filter's oldest block to staging if its sketch count beats staging's oldest; return whether it
+        did."""
         if not self.filter or not self.staging or self.count[self.staging[0]] > 0:
             return False
         block = self.filter[0]
@@ -211,7 +212,7 @@ class Merlin(Reference):
         return True
 
     def _settle(self):
-        """Move the core's excess to staging, and staging's oldest blocks to the core until the oldest has no hits."""
+        """Move the core's excess to staging, and staging's oldest blocks to the core while these have hits."""
         while True:
             while len(self.core) > self.core_share:
                 self.staging.append(self.core.popleft())

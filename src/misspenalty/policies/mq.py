@@ -48,7 +48,7 @@ PARAMETERS = (
 
 
 def check(life_time, life_time_factor, **_):
-    """Refuse a factor if `life_time` is given, because it would have no effect."""
+    """Refuse a factor if `life_time` is given, because the factor would have no effect."""
     if life_time is not None and life_time_factor != 1:
         raise ParameterError(
             f"mq: life_time_factor is {life_time_factor:g} and life_time is {life_time}; expected only one of them,"
@@ -64,8 +64,8 @@ class MQ(Reference):
 
     def __init__(self, capacity, queues=8, history=4.0, life_time=None, life_time_factor=1.0, recall_first=0):
         self.capacity = capacity
-        self.queues = [OrderedDict() for _ in range(queues)]  # block -> expire time, in the order of entry
-        self.history = OrderedDict()  # Qout: block -> None, oldest first
+        self.queues = [OrderedDict() for _ in range(queues)]  # expiry by block, in the order of entry
+        self.history = OrderedDict()  # Qout: blocks as keys, oldest eviction first
         self.room = int(history * capacity)
         self.count, self.last = {}, {}  # count and last access of resident and remembered blocks
         self.now = 0
@@ -73,7 +73,7 @@ class MQ(Reference):
         self.factor = life_time_factor
         self.recall_first = recall_first
         self.life_time = int(capacity * life_time_factor) if life_time is None else life_time
-        self.distances = {}  # floor(log2(distance)) -> re-accesses
+        self.distances = {}  # numbers of re-accesses by floor(log2(distance))
 
     def access(self, block):
         """Reference `block` and return whether it was in the cache."""
