@@ -10,7 +10,7 @@ cdef extern from *:
         return (int64_t)(((unsigned __int128)(uint64_t)x * reciprocal) >> 64);
     }
     """
-    # return x // n for x >= 0 and n > 1; reciprocal is 2**64 / n, rounded up
+    # Return x // n for x >= 0 and n > 1; `reciprocal` is 2**64 / n, rounded up.
     int64_t divide "misspenalty_divide" (int64_t x, uint64_t reciprocal) noexcept nogil
 
 

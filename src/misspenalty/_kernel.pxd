@@ -1,4 +1,4 @@
-# Base of all kernel objects: only one thread at a time can call one, and Ctrl-C stops a call.
+# Define the base of all kernel objects: only one thread at a time can use a kernel, and Ctrl-C stops a call.
 
 from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport uint32_t
@@ -16,8 +16,8 @@ cdef object zeros(str form, Py_ssize_t n)
 cdef int check_ids(const uint32_t[::1] ids, Py_ssize_t blocks) except -1
 
 cdef enum:
-    SLICE = 1 << 16                 # a long call checks for signals after this many requests: every few milliseconds
-    ARRAYS = 32                     # maximum number of arrays of one kernel
+    SLICE = 1 << 16                 # requests between two checks for signals in a long call (a few milliseconds)
+    ARRAYS = 32                     # maximum number of arrays that one kernel owns
 
 
 cdef class Kernel:
@@ -50,7 +50,7 @@ cdef inline void* grown(void* array, size_t n, size_t size, const char* what) ex
 # Enlarge a full ring of `room` items, the oldest of which is at `head`, to twice the room and 64 items more.
 cdef inline void* grown_ring(void* ring, Py_ssize_t* room, Py_ssize_t head, size_t size, const char* what) except NULL nogil:
     cdef char* made = <char*>grown(ring, 2 * room[0] + 64, size, what)
-    memcpy(made + room[0] * size, made, head * size)     # the wrapped part goes after the rest
+    memcpy(made + room[0] * size, made, head * size)     # move the wrapped part behind the rest
     room[0] = 2 * room[0] + 64
     return made
 

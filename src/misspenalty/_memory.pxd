@@ -21,5 +21,5 @@ cdef extern from *:
         return made;
     }
     """
-    # Allocate like calloc, in huge pages if there are any; `free` frees the array.
+    # Allocate like calloc, in huge pages if the system has them; `free` frees the array.
     void* zeroed(size_t n, size_t size) nogil

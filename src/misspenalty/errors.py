@@ -153,13 +153,13 @@ def check_flag(what: str, value: Any) -> bool:
     >>> check_flag("progress", True)
     True
     """
-    if type(value).__name__ not in ("bool", "bool_"):  # NumPy's bool, too
+    if type(value).__name__ not in ("bool", "bool_"):  # accept NumPy's bool, too
         raise ParameterError(f"{what} is {value!r}; expected True or False")
     return bool(value)
 
 
 def check_choice(what: str, value: Any, choices: Iterable[str], why: str = "") -> str:
-    """Return `value` if it is one of the choices; else raise a `ParameterError` that lists them and ends in `why`.
+    """Return `value` if it is one of the choices; otherwise raise a `ParameterError` that lists them and ends in `why`.
 
     Examples
     --------

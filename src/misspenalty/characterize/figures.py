@@ -19,7 +19,7 @@ from misspenalty.replay.byte_bounds import NAMES as BOUNDS
 from misspenalty.traces.quantities import is_time
 from misspenalty.traces.trace import format_bytes
 
-SHOWN = 5  # how many of the best online policies are drawn in colour; LRU and the offline policies always are
+SHOWN = 5  # number of best online policies drawn in colour, besides LRU and the offline policies
 LABELS = 4  # maximum number of sizes that are labelled under bars
 UNCOUNTED = "only reads are counted,\nand there are none"
 BLUE, ORANGE, GREEN = "#004c8c", "#e8702a", "#009e73"
@@ -88,7 +88,7 @@ def _edges(table):
 
 
 def _steps(axis, edges, values, **look):
-    """Draw the value of each window from its first edge to its last one."""
+    """Draw the value of each window as a horizontal line between the edges of the window."""
     axis.step(edges, [*values, values.iloc[-1]], where="post", **look)
 
 
@@ -121,7 +121,7 @@ def _octaves(axis, table, column, title, absent, label="Up to", *, block_bytes=1
     sizes = table["blocks_up_to"][::step]
     axis.set_xticks(place[::step], [f"{size:,}" if unit else format_bytes(size * block_bytes) for size in sizes])
     axis.set(ylabel=f"% of the {column}", xlabel=f"{label} ({unit})" if unit else label)
-    axis.set_xlim(-0.6, max(len(table), LABELS) - 0.4)  # limits the width of bars if there are only a few
+    axis.set_xlim(-0.6, max(len(table), LABELS) - 0.4)  # limit the width of the bars if there are only a few
 
 
 def _say(axis, absent):
@@ -139,7 +139,7 @@ def _working_set(axis, table):
     axis.yaxis.set_major_formatter(FuncFormatter(lambda size, _: format_bytes(size) if size else "0"))
     if "start_s" not in table:
         axis.xaxis.set_major_formatter(FuncFormatter(_number))
-    axis.set(title="Working set", xlabel=label, ylim=(0, 1.35 * max(most, 1)))  # room for the legend
+    axis.set(title="Working set", xlabel=label, ylim=(0, 1.35 * max(most, 1)))  # leave room for the legend
     axis.legend(loc="upper left", ncols=2, borderaxespad=0.2, handlelength=1.1, columnspacing=0.9, handletextpad=0.5)
 
 
@@ -215,7 +215,7 @@ def penalty(table):
     for number, (_, group) in enumerate(table.groupby("cache_bytes", sort=True)):
         mean = group[group["policy"] != "opt"].sort_values(["mean_us", "policy"])
         chosen = dict.fromkeys(["lru", mean["policy"].iloc[0], *(["opt"] if "opt" in set(group["policy"]) else [])])
-        place += [len(bars) + each + 0.6 * number for each in range(len(chosen))]  # a gap between the sizes
+        place += [len(bars) + each + 0.6 * number for each in range(len(chosen))]  # leave a gap between the sizes
         bars += [(group["cache_share"].iloc[0], group[group["policy"] == policy].iloc[0]) for policy in chosen]
     top = max(row["mean_us"] for _, row in bars)
     scale, unit = next((s, u) for s, u in ((1e6, "s"), (1e3, "ms"), (1, "µs")) if top >= s or s == 1)

@@ -17,7 +17,7 @@ from misspenalty.traces.reading import counted
 from misspenalty.traces.trace import format_bytes
 
 TEMPLATE = Path(__file__).with_name("page.typ")
-OVERLOADED = 10  # an open loop overloads a device if queueing takes over this many times all other components
+OVERLOADED = 10  # an open loop overloads a device if queueing takes longer than all other components times this factor
 HEAD = ["Cache", "Footprint", "Most hits", "Hit ratio", "LRU", "OPT", "Gap closed", "Fastest", "Mean"]
 
 
@@ -65,7 +65,7 @@ def _value(what, value):
 
 
 def contents(facts, best, times):
-    """Return the page's contents besides its figures: title, facts, the table of the best policies and a note."""
+    """Return the page's contents except the figures: title, facts, the table of the best policies and a note."""
     shown = [line.split(None, 1) for line in describe(facts).replace("reuse distance", "distance").splitlines()[1:]]
     shown.append(["replayed", f"{facts['selection']}; warm-up of {counted(facts['warm_up'], 'references')}"])
     rows = [
@@ -107,12 +107,12 @@ def contents(facts, best, times):
 
 
 def _best(row):
-    """Return the name of the policy with the most hits, and how many others have as many."""
+    """Return the name of the policy with the most hits, and the number of other policies that tie with it."""
     return policy_name(row["policy"]) + (f" (+{row['ties']})" if row["ties"] else "")
 
 
 def _cell(value, text):
-    """Return ``text(value)``; an empty text if the value is missing."""
+    """Return ``text(value)``, or an empty string if the value is missing."""
     return "" if pd.isna(value) else text(value)
 
 

@@ -19,14 +19,14 @@ from misspenalty.traces.table import OPTIONS, Table
 
 RESERVED = ("all", "traces", "raw")  # names that other files and targets use
 EXTERNAL = "external:"  # prefix of the name of a file of data/external.yaml
-DEVICE = "5ms"  # device of a row that names none
+DEVICE = "5ms"  # device of a row that does not name one
 URL = re.compile(r"https?://\S+/[^/\s?#]+")
 
 
 def _name(text: str) -> str:
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]{0,63}", text) or text.lower() in RESERVED:
         raise ValueError(
-            f"{text!r} is not a valid trace name; expected at most 64 letters, digits, _ and -, a letter first, and"
+            f"{text!r} is not a valid trace name; expected a letter, then at most 63 letters, digits, _ or -, and"
             f" none of {', '.join(RESERVED)}"
         )
     return text
@@ -107,11 +107,11 @@ class TraceRow(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)
 
-    name: Annotated[str, AfterValidator(_name)]  # names the folder results/traces/<name> and the target
+    name: Annotated[str, AfterValidator(_name)]  # name of the folder results/traces/<name> and of the target
     source: Annotated[str, AfterValidator(_source)]  # a path, an address, or external:NAME
     sha256: Annotated[str, Field(pattern="^([0-9a-f]{64})?$")] = ""  # digest of the file; required for an address
-    format: Annotated[str, AfterValidator(_format)] = ""  # required if it cannot be recognised from the file
-    block_size: Annotated[str, _parsed_by(_block_size)] = ""  # if empty, the format's own
+    format: Annotated[str, AfterValidator(_format)] = ""  # name; required if it cannot be recognised from the file
+    block_size: Annotated[str, _parsed_by(_block_size)] = ""  # if empty, the block size of the format applies
     selection: Annotated[str, _parsed_by(parse_selection)] = ""  # see `misspenalty.traces.parts.select`
     warm_up: Annotated[str, AfterValidator(_warm_up)] = ""
     device: Annotated[str, AfterValidator(_device)] = ""  # a drive, a description's path, or a time
@@ -186,13 +186,13 @@ def read_rows(path: "str | Path") -> dict[str, TraceRow]:
     Raises
     ------
     InputError
-        The file cannot be read, its header is missing or invalid, or a row has too many cells, an invalid cell or one
-        that is too long, no name or source, or the name of an earlier row. The message names the line, row and column
-        if they are known.
+        The file cannot be read; its header is missing or invalid; or a row has too many cells, an invalid or too long
+        cell, no name, no source, or the name of an earlier row. The message names the line, row and column if they are
+        known.
     """
     path = Path(path)
     try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()  # accepts a byte order mark
+        lines = path.read_text(encoding="utf-8-sig").splitlines()  # "utf-8-sig" skips a byte order mark
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot be read ({error})", path=path, expected="a table of traces") from error
     numbered = [(number, line) for number, line in enumerate(lines, 1) if line.strip() and not line.startswith("#")]
@@ -211,12 +211,12 @@ def read_rows(path: "str | Path") -> dict[str, TraceRow]:
 def _cells(line: str, number: int, path: Path) -> list[str]:
     try:
         return [cell.strip() for cell in next(csv.reader([line], delimiter="\t", strict=True))]
-    except csv.Error as error:  # a cell of more than 131,072 characters, or wrong quotes
+    except csv.Error as error:  # raised for a cell of more than 131,072 characters or for unbalanced quotes
         raise InputError(
             f"cannot be divided into cells ({error})",
             path=path,
             line=number,
-            remedy="put a cell that begins with a quote into quotes, and double those in it",
+            remedy="enclose a cell that begins with a quote in quotes, and double the quotes inside it",
         ) from error
 
 

@@ -231,7 +231,7 @@ def gather(folders: list[str], output: str) -> None:
     """Write all traces' tables as one Parquet data set per table: ``<output>/<table>/trace=<name>/part.parquet``.
 
     ``pandas.read_parquet("<output>/curves")`` reads one table of all traces, with the column ``trace``. The parts of a
-    table have the same columns; those that a trace's own table lacks are empty.
+    table have the same columns; columns that the table of a trace lacks are empty there.
 
     Raises
     ------

@@ -34,7 +34,7 @@ class Help(argparse.RawDescriptionHelpFormatter):
     """Help that fits on a screen: the usage line shows the command's arguments and required options."""
 
     def add_usage(self, usage, actions, groups, prefix=None):
-        """Abbreviate all optional options to ``[options]`` in the usage line."""
+        """Abbreviate all options that are not required to ``[options]`` in the usage line."""
         optional = any(action.option_strings and not action.required for action in actions)
         parts = ["%(prog)s", *(["[options]"] if optional else [])]
         for action in actions:
@@ -48,10 +48,10 @@ class Help(argparse.RawDescriptionHelpFormatter):
 
 
 class Joined(argparse.Action):
-    """Store a comma-separated list, and append further ones: ``--policy lru --policy arc`` means both."""
+    """Store a comma-separated list, and append the lists of later uses: ``--policy lru --policy arc`` selects both."""
 
     def __call__(self, parser, namespace, values, option_string=None):
-        """Append the text to those of earlier uses of the option."""
+        """Append the text to the texts from earlier uses of the option."""
         before = vars(namespace).setdefault("joined", {})
         before[self.dest] = [*before.get(self.dest, []), values]
         setattr(namespace, self.dest, ",".join(before[self.dest]))
@@ -115,7 +115,7 @@ def share(text):
 
 
 def add_format_options(command):
-    """Add the options that control how a raw trace is read; the help shows only the first, ``--format``."""
+    """Add the options that control how a raw trace is read; the help shows only ``--format``, the first of them."""
     group = command.add_argument_group("how a raw trace is read ('misspenalty trace options' lists further options)")
     group.add_argument("--format", metavar="NAME", help="the trace's format (see 'misspenalty trace formats')")
     for option in format_options():
@@ -168,7 +168,7 @@ def _options_of_formats():
 
 
 def add_policy_options(command):
-    """Add the options for policies, their parameters, and the references that are not counted."""
+    """Add the options for policies, their parameters, and the warm-up."""
     help_ = "policies (see 'misspenalty policies') or classes of your own, ./mine.py:Mine (default: lru)"
     command.add_argument("--policy", metavar="A,B,…", action=Joined, default="lru", help=help_)
     help_ = "a parameter, for the policies that have it; repeatable"
@@ -194,7 +194,7 @@ def add_replay_options(command):
 
 
 def add_size_options(command):
-    """Add the options for cache sizes in bytes or in objects, and for objects that change their sizes."""
+    """Add the options for cache sizes in bytes or in objects, and for objects whose sizes change."""
     unit = command.add_mutually_exclusive_group()
     unit.add_argument(
         "--by-bytes",
@@ -359,7 +359,7 @@ def plot_path(path, *inputs):
 
 def save_plot(table, path):
     """Plot a table of results into a file whose suffix selects the format."""
-    os.environ["MPLBACKEND"] = "agg"  # needs no window; Matplotlib fails if a backend named there is not installed
+    os.environ["MPLBACKEND"] = "agg"  # opens no window; Matplotlib would fail if this variable named a missing backend
     from misspenalty.plotting import save_figure  # importing Matplotlib takes longer than computing most curves
 
     save_figure(table.plot(), path.with_suffix(""), [path.suffix[1:]])

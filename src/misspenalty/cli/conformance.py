@@ -57,7 +57,7 @@ def add(commands):
 
 
 def _check(options):
-    from misspenalty import conformance  # no other command needs it
+    from misspenalty import conformance  # import it here, as no other command needs it
 
     if names_class(options.subject):
         if options.policy is None:
@@ -79,7 +79,7 @@ def _check(options):
     claimed = sorted({result.id.partition("/")[0] for result in results})
     if options.policy is None and len(claimed) != 1:
         if not claimed:
-            raise ParameterError(f'{options.subject} has no results; a line with one is {{"id": …, "hits": …}}')
+            raise ParameterError(f'{options.subject} has no results; expected lines such as {{"id": …, "hits": …}}')
         raise ParameterError(f"{options.subject} has results of {', '.join(claimed)}; choose one with --policy")
     suite = conformance.load_suite(options.policy or claimed[0])
     if suite.policy not in claimed:

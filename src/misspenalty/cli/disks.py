@@ -189,7 +189,7 @@ def _replay(options):
 
 @contextlib.contextmanager
 def _named(path):
-    """Name the file in errors about requests, which do not know the file that they are from."""
+    """Add the file's name to errors about requests, which do not name it."""
     try:
         yield
     except ParameterError as error:

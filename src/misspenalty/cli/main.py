@@ -98,7 +98,7 @@ def _closed() -> bool:
         try:
             os.fstat(number)
         except OSError:
-            os.open(os.devnull, os.O_RDWR)  # gets the lowest free number, which is the closed one
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest free descriptor, which is `number`
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115, for the rest of the process
@@ -111,7 +111,7 @@ def _run(arguments: Sequence[str]) -> int:
         options = parser().parse_args(arguments, argparse.Namespace(rest=rest))
     except signals.Stopped:
         raise
-    except SystemExit:  # raised after --help, or for a wrong argument
+    except SystemExit:  # raised after --help is printed, or for a wrong argument
         sys.stdout.flush()
         raise
     try:
@@ -119,7 +119,7 @@ def _run(arguments: Sequence[str]) -> int:
         status = result.status if isinstance(result, Described) else 0
         try:
             show(result, options)
-            sys.stdout.flush()  # a closed pipe or a full disk shows up here, not at exit
+            sys.stdout.flush()  # a closed pipe or a full disk raises an error here, not at exit
         except BrokenPipeError:  # the reader has closed the pipe
             drop(sys.stdout)
     except MissPenaltyError as error:
@@ -131,7 +131,7 @@ def _run(arguments: Sequence[str]) -> int:
 
 
 def _split(arguments: list[str]) -> tuple[list[str], list[str]]:
-    """Split the arguments into our own and the command after ``--`` that ``record files`` runs."""
+    """Split the arguments into those of misspenalty and the command after ``--`` that ``record files`` runs."""
     if arguments[:2] != ["record", "files"] or "--" not in arguments:
         return arguments, []
     place = arguments.index("--")

@@ -26,7 +26,7 @@ class Described:
 
 
 def encodable(value):
-    """Return `value`; in a text, escape the bytes of file names that are not valid UTF-8, which pandas cannot hold."""
+    """Return `value`; in a string, escape bytes of file names that are not valid UTF-8, which pandas cannot store."""
     return (
         value.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
         if isinstance(value, str)
@@ -47,7 +47,7 @@ def _fact(value):
 def say(text, end="\n"):
     """Print a notice or an error on standard error; it is lost if standard error is closed or its disk is full.
 
-    The command continues: its output and its exit status do not depend on who reads its notices.
+    The command continues: its output and its exit status are the same whether or not anyone reads the notice.
     """
     try:
         print(encodable(text), end=end, file=sys.stderr)

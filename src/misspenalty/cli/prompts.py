@@ -16,7 +16,7 @@ from misspenalty.traces.quantities import share_of
 from misspenalty.traces.readers.mooncake import whole_tokens
 from misspenalty.traces.spool import spooled
 
-# options that have an effect with --prefix: of both commands (also those of printing), of `curve`, and of `penalty`
+# These options have an effect with --prefix: READ in both commands, CURVE in `curve`, and PENALTY in `penalty`.
 READ = ("prefix", "policy", "size", "warm_up", "format", "format_unit", "format_block_tokens", "json", "csv", "wide")
 CURVE = (*READ, "threads", "quiet")  # `quiet` has no effect, as there is no progress bar
 PENALTY = (*READ, "device", "tflops")

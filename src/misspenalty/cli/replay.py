@@ -99,7 +99,7 @@ def _simulate(options):
 
 
 def offline(policies):
-    """Return the names of the policies that look into the future, and of the bounds."""
+    """Return the names of the policies that use the future, and of the bounds."""
     return {find_policy(policy).name for policy in policies if find_policy(policy).offline} | set(BOUNDS)
 
 

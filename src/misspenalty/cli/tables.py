@@ -63,12 +63,12 @@ RIGHT = ("size", "bytes")  # columns of text that are aligned on the right
 
 
 def _column(name: str, values: pd.Series) -> list[str]:
-    """Return the header and the cells of a column as texts."""
+    """Return the header and the cells of a column as strings."""
     if name.endswith(("_ratio", "_share", "_ratio_error")):
         return [name.replace("_", " "), *(_cell(value, lambda v: f"{100 * v:.2f} %") for value in values)]
     if name.endswith("_us"):
         top, least = values.max(), values[values > 0].min()
-        base = least if top > FAR * least else top  # keeps a very small time from being shown as 0.00
+        base = least if top > FAR * least else top  # prevents a very small time from being shown as 0.00
         scale, unit = next((s, u) for s, u in TIME_UNITS if base >= s or s == 1)
         size = base / scale if base == base else 0.0
         decimals = max(DECIMALS - max(int(math.log10(size)), 0), 0) if size >= 1 else DECIMALS
@@ -157,7 +157,7 @@ def curve_text(table: pd.DataFrame, given: CacheSizes, offline: set[str], wide: 
     table, given
         As in `with_sizes`.
     offline : set of str
-        Policies that look into the future, and bounds; these are never named as the best.
+        Policies that use the future, and bounds; these are never named as the best.
     wide : bool
         As in `render`.
     """
@@ -177,7 +177,7 @@ def _conclusions(table: pd.DataFrame, texts: dict[int, str], offline: set[str]) 
     policies = online["policy"].nunique()
     winners: dict[str, int] = {}
     for value, rows in online.groupby(size, sort=True):
-        first, *others = dict.fromkeys(rows[rows["hits"] == rows["hits"].max()]["policy"])  # a size may be given twice
+        first, *others = dict.fromkeys(rows[rows["hits"] == rows["hits"].max()]["policy"])  # sizes may repeat
         for name in (first, *others):
             winners[name] = winners.get(name, 0) + 1
         if policies > 1:

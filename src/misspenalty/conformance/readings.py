@@ -47,7 +47,7 @@ class SetAtLoadClock(Clock):
 
 
 class OldestOnTieLFU(LFU):
-    """LFU that breaks ties by evicting, of the least used blocks, the one that was loaded first."""
+    """LFU that, on a tie, evicts the block that was loaded first."""
 
     def access(self, block):
         """Reference `block` and return whether it was in the cache."""
@@ -60,7 +60,7 @@ class OldestOnTieLFU(LFU):
 
 
 class RefusingGDSF(GDSF):
-    """GDSF that ranks a new block before it evicts another for it, and does not load a block that ranks lowest."""
+    """GDSF that ranks a new block before an eviction, and does not load the new block if it ranks lowest."""
 
     def __init__(self, capacity):
         super().__init__(capacity)
@@ -68,7 +68,7 @@ class RefusingGDSF(GDSF):
 
 
 class OldestOnTieGDSF(GDSF):
-    """GDSF that breaks ties by evicting, of the lowest ranked blocks, the one that was loaded first."""
+    """GDSF that, on a tie, evicts the block that was loaded first."""
 
     def __init__(self, capacity):
         super().__init__(capacity)
@@ -76,7 +76,7 @@ class OldestOnTieGDSF(GDSF):
 
 
 class ReclaimFirst2Q(TwoQ):
-    """2Q that reclaims a slot before it looks a missed block up in A1out; a full A1out may then drop that block."""
+    """2Q that reclaims a slot before it looks up a missed block in A1out; a full A1out may then drop that block."""
 
     def access(self, block):
         """Reference `block` and return whether it was in the cache."""
@@ -106,7 +106,8 @@ class AuthorsLIRS(LIRS):
 class AlgorithmS3FIFO(S3FIFO):
     """S3-FIFO exactly as in algorithm 1.
 
-    A miss evicts before it searches G; a block of S that enters a full M makes M evict at once, be it the same block.
+    A miss evicts before it searches G; a block of S that enters a full M makes M evict a block at once, possibly the
+    block that has just entered.
     """
 
     def access(self, block):
@@ -145,13 +146,13 @@ def with_exact_counts(policy):
 
 
 class UnboundedCounts:
-    """Exact counts per block, without an upper limit, which are halved on demand."""
+    """Exact counts per block; they have no upper limit, and are halved on demand."""
 
     def __init__(self, sketch):
         self.counts = {}
 
     def frequency(self, number):
-        """Return the count."""
+        """Return the count of a block."""
         return self.counts.get(number, 0)
 
     def increment(self, number):
@@ -164,7 +165,7 @@ class UnboundedCounts:
 
 
 class ExactCounts(UnboundedCounts):
-    """Exact counts of up to 15 per block, which are all halved whenever they add up to `sample`."""
+    """Exact counts of up to 15 per block; all are halved whenever their sum reaches `sample`."""
 
     def __init__(self, sketch):
         super().__init__(sketch)
@@ -181,7 +182,7 @@ class ExactCounts(UnboundedCounts):
 
 
 def with_hash(policy):
-    """Return a function ``make(capacity, seed, **parameters)``; the hash of the policy made depends on `seed`."""
+    """Return a function ``make(capacity, seed, **parameters)`` that makes the policy with a hash seeded by `seed`."""
 
     def make(capacity, seed, **parameters):
         made = find_policy(policy).reference(capacity, **parameters)
@@ -393,7 +394,7 @@ OPEN = {  # further readings by policy; the first reading is the registered defi
     ],
 }
 
-FIRST = {  # what the first reading of each policy decides
+FIRST = {  # what the first reading of each policy defines
     "clock": "bit clear at load: a block that was only loaded is evicted at the hand's first visit.",
     "random": "Miss Penalty's seeded generator draws the victims.",
     "slru": "There are two segments; the protected one has up to 80 % of the cache.",
@@ -424,7 +425,7 @@ FIRST = {  # what the first reading of each policy decides
 HASHED = ("wtinylfu", "tinylfu+lru", "tinylfu+arc", "merlin")  # policies with a sketch of counts
 BY_SEED = {  # ``make(capacity, seed, **parameters)`` of policies that draw or hash
     **{policy: with_hash(policy) for policy in HASHED},
-    **dict.fromkeys(("hyperbolic", "lecar", "lhd"), None),  # their definitions take a seed
+    **dict.fromkeys(("hyperbolic", "lecar", "lhd"), None),  # their definitions have an argument `seed`
 }
 
 

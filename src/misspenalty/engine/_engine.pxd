@@ -11,20 +11,20 @@ from libc.stdint cimport int64_t, uint64_t
 from misspenalty._kernel cimport grown
 
 cdef enum:
-    ARITY = 4                       # children of a heap node; together they take 96 bytes
-    SEQUENCE_BITS = 56              # low bits of a rank, which hold the sequence number; the priority is above them
+    ARITY = 4                       # number of children of a heap node; together they take 96 bytes
+    SEQUENCE_BITS = 56              # low bits of a rank that hold the sequence number; the others hold the priority
 
 
 cdef struct event_t:
-    int64_t time                    # when it happens, ns
+    int64_t time                    # time of the event, ns
     uint64_t rank                   # priority << SEQUENCE_BITS | sequence number
     int64_t what                    # subject of the event: the model's number of a terminal, request or disk
 
 
 cdef struct queue_t:
     event_t* events                 # heap with ARITY children per node, the next event at 0; NULL = nothing allocated
-    Py_ssize_t size                 # pending events
-    Py_ssize_t room                 # events that fit before the heap grows
+    Py_ssize_t size                 # number of pending events
+    Py_ssize_t room                 # number of events that fit before the heap grows
     uint64_t sequence               # sequence number of the next scheduled event
 
 
@@ -34,7 +34,7 @@ cdef extern from *:
 
 
 cdef struct server_t:
-    int64_t free                    # when all work given so far will be complete, ns
+    int64_t free                    # time at which all work given so far will be complete, ns
     int64_t busy                    # total service time of all work given so far, ns
 
 
@@ -55,9 +55,9 @@ cdef inline uint64_t sequence_of(event_t event) noexcept nogil:
 
 
 cdef inline int128_t key_of(event_t* event) noexcept nogil:
-    """Return time and rank as one number, whose comparison takes no branch that could be mispredicted.
+    """Return time and rank as one number, so that a comparison needs no branch that could be mispredicted.
 
-    The number is signed, as a time may be negative; the shift is not, as C does not define it for negative numbers.
+    The number is signed, as times may be negative; the shift is unsigned, as C does not define it for negative numbers.
     """
     return <int128_t>(<uint128_t>event.time << 64 | event.rank)
 
@@ -67,7 +67,7 @@ cdef inline bint before(event_t* a, event_t* b) noexcept nogil:
 
 
 cdef inline int reserve(queue_t* queue, Py_ssize_t room) except -1 nogil:
-    """Allocate space for `room` events in total."""
+    """Enlarge the queue so that it has room for `room` events in total."""
     queue.events = <event_t*>grown(queue.events, room, sizeof(event_t), b"pending events")
     queue.room = room
     return 0
@@ -91,7 +91,7 @@ cdef inline int push(queue_t* queue, event_t event) except -1 nogil:
 
 
 cdef inline int schedule(queue_t* queue, int64_t time, uint64_t priority, int64_t what) except -1 nogil:
-    """Push an event after those of the same time and priority that were scheduled earlier."""
+    """Schedule an event; it follows earlier ones with the same time and priority."""
     push(queue, make_event(time, priority, queue.sequence, what))
     queue.sequence += 1
     return 0

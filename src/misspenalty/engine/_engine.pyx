@@ -8,7 +8,7 @@ from misspenalty.engine._engine cimport (
     SEQUENCE_BITS, event_t, make_event, pop, priority_of, push, queue_t, reserve, schedule, sequence_of, serve, server_t,
 )
 
-LIMIT = 2 ** int(SEQUENCE_BITS)     # sequence numbers are below it
+LIMIT = 2 ** int(SEQUENCE_BITS)     # upper bound of sequence numbers, exclusive
 
 
 cdef class EventQueue(Kernel):
@@ -17,7 +17,7 @@ cdef class EventQueue(Kernel):
     Parameters
     ----------
     room : int
-        Events that fit before the queue has to grow.
+        Number of events that fit before the queue has to grow.
     """
 
     cdef queue_t queue

@@ -1,12 +1,12 @@
-# Structs of a pool are taken and returned by number; the free ones are chained through a field of the structs
-# themselves. A pool grows when no struct is free; numbers stay valid, pointers do not.
+# A pool hands out and takes back structs by number; the free structs are chained through one of their fields. A pool
+# grows when no struct is free; numbers stay valid, pointers do not.
 
 from libc.stdint cimport int32_t
 
 from misspenalty._kernel cimport grown
 
 cdef enum:
-    LAST = -1                       # end of a chain; every pool's own constant for "none" has the same value
+    LAST = -1                       # end of a chain; equal to every pool's own constant for "none"
 
 
 cdef inline void* grow(void* all, int32_t* room, int32_t* free, size_t size, size_t link) except NULL nogil:

@@ -8,7 +8,7 @@ import yaml
 from misspenalty.errors import InputError
 
 MOST_NODES = 1_000_000  # maximum number of values in a document after its aliases (*name) are expanded
-MAX_NESTING = 10_000  # a document with fewer brackets and shorter lines cannot exhaust the C loader's stack
+MAX_NESTING = 10_000  # limit on brackets and line length below which the C loader's stack cannot overflow
 
 
 class _Unique:
@@ -21,8 +21,7 @@ class _Unique:
                 raise yaml.constructor.ConstructorError(None, None, f"{key.value!r} is given twice", key.start_mark)
             keys.add((key.tag, str(key.value)))
         super().flatten_mapping(node)
-        # Drop merged keys that the mapping also states itself: this node may be flattened again where it is merged into
-        # another.
+        # Drop merged keys that the mapping overrides: this node may be flattened again where it is merged into another.
         node.value = list({(key.tag, str(key.value)): (key, value) for key, value in node.value}.values())
 
 

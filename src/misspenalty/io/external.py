@@ -30,8 +30,8 @@ from misspenalty.io.files import atomic_path
 
 MIRROR = "MISSPENALTY_MIRROR"  # environment variable that names the mirror folder
 CHUNK = 1 << 20  # bytes
-TIMEOUT_S = (5, 30)  # maximum wait for a connection, and for the next part of an answer
-COMPRESSED = {  # by the suffix that a compressed copy adds to its registered name
+TIMEOUT_S = (5, 30)  # maximum waiting times for a connection and for the next part of an answer, s
+COMPRESSED = {  # functions that open a compressed copy, by the suffix added to its registered name
     ".xz": lzma.open,
     ".zst": lambda path: pa.CompressedInputStream(pa.OSFile(os.fsencode(path)), "zstd"),
 }
@@ -45,12 +45,12 @@ class ExternalFile(pydantic.BaseModel):
     studies: tuple[str, ...]  # the studies that read it
     repository: str = pydantic.Field(pattern=r"^[\w.-]+/[\w.-]+$")  # owner and name on GitHub
     commit: str = pydantic.Field(pattern=r"^[0-9a-f]{40}$")
-    path: str = pydantic.Field(min_length=1)  # within the repository
+    path: str = pydantic.Field(min_length=1)  # path within the repository
     bytes: int = pydantic.Field(gt=0)
     sha256: str = pydantic.Field(pattern=r"^[0-9a-f]{64}$")
-    licence: str = pydantic.Field(min_length=1)  # as its repository states it
+    licence: str = pydantic.Field(min_length=1)  # licence as the repository states it
     citation: str = pydantic.Field(min_length=1)
-    shipped: str | None = None  # the (compressed) copy in this repository, if the licence allows one
+    shipped: str | None = None  # path of the (compressed) copy in this repository, if the licence allows one
     pack: str | None = None  # the function that makes the file from the folder `path` of the repository
 
     @property
@@ -138,7 +138,7 @@ def fetch_all(register, report=lambda text: None):
     Returns
     -------
     dict of str to str
-        The reasons why files cannot be obtained, by the files' names. Once a host cannot be reached, its remaining
+        The reasons why files cannot be obtained, by the files' names. After a host could not be reached, its remaining
         files are not tried.
 
     Raises
@@ -262,7 +262,7 @@ def packed(entry, path):
     module, _, function = entry.pack.rpartition(".")
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    archive = path.with_name(path.name + ".tar.gz.part")  # kept until it is complete, so that a download can be resumed
+    archive = path.with_name(path.name + ".tar.gz.part")  # kept until complete, so that the download can be resumed
     with tempfile.TemporaryDirectory(prefix="misspenalty-", dir=path.parent) as folder:
         remedy = f"try again, or set {MIRROR} to a folder with a copy"
         try:
@@ -293,7 +293,7 @@ def _unpack(archive, folder):
     with tarfile.open(archive, "r:gz") as packed:
         if hasattr(tarfile, "data_filter"):
             packed.extractall(folder, filter="data")
-        else:  # Python before 3.11.4
+        else:  # tarfile has no filters before Python 3.11.4
             inside = Path(folder).resolve()
             plain = [one for one in packed if one.isreg() or one.isdir()]
             packed.extractall(folder, [one for one in plain if (inside / one.name).resolve().is_relative_to(inside)])
@@ -303,7 +303,7 @@ def _download_rest(url, partial):
     import requests
 
     have = partial.stat().st_size if partial.exists() else 0
-    headers = {"Accept-Encoding": "identity"}  # a range of a compressed answer could not be appended
+    headers = {"Accept-Encoding": "identity"}  # the rest of a compressed answer could not be appended
     if have:
         headers["Range"] = f"bytes={have}-"
     with requests.get(url, headers=headers, stream=True, timeout=TIMEOUT_S) as answer:

@@ -29,7 +29,7 @@ def atomic_path(path):
 
     The temporary path keeps the suffix of `path` and may become a file or a folder. It is flushed to disk before it
     replaces `path` in one step: a process that is killed at any moment leaves the old content or the new, never a
-    mixture. The exception is a system that cannot exchange folders, where an existing folder is moved aside first.
+    mixture. On a system that cannot exchange folders, however, an existing folder is moved aside first.
     Nothing is left behind on error; leftovers of a killed process are removed by the next process that writes the same
     path on the same machine.
 
@@ -53,7 +53,7 @@ def atomic_path(path):
         raise InputError("is a device or a pipe", path=path, remedy="name a file")
     if path.name in ("", ".."):
         raise InputError("is a folder without a name of its own", path=path, remedy="name what to write")
-    digest = hashlib.sha256(os.fsencode(path.name)).hexdigest()[:12]  # short even if the name is long
+    digest = hashlib.sha256(os.fsencode(path.name)).hexdigest()[:12]  # the digest is short even if the name is long
     prefix = f".{digest}.{_host()}."
     partial = path.with_name(f"{prefix}{os.getpid()}.{threading.get_ident()}.partial{path.suffix}")
     _partial.add(partial)
@@ -108,7 +108,7 @@ def _host():
 
 
 def _is_device(path):
-    """Return whether a path is a device or a pipe, or a link to an open file, as /dev/stdout is."""
+    """Return whether a path is a device, a pipe, or a link to an open file, such as /dev/stdout."""
     if os.path.islink(path) and os.readlink(path).startswith("/proc/"):
         return True
     return os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path))
@@ -181,7 +181,7 @@ def write_csv(frame, path):
 
 @contextlib.contextmanager
 def open_output(path):
-    """Yield a binary stream to a file, compressed as its suffix (.gz, .xz, .bz2, .zst) says, without a timestamp."""
+    """Yield a binary stream to a file, compressed by its suffix (.gz, .xz, .bz2, .zst) and without a timestamp."""
     openers = {".xz": lzma.open, ".bz2": bz2.open, ".zst": _open_zstd}
     suffix = path.suffix.lower()
     with openers.get(suffix, open)(path, "wb") as stream:

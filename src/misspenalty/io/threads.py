@@ -14,7 +14,7 @@ from misspenalty.io.later import pd
 MAX_THREADS = 1 << 16
 Item = TypeVar("Item")
 Made = TypeVar("Made")
-Job: TypeAlias = Callable[[Callable[[int], Any]], "pd.DataFrame"]  # it calls its argument to report replayed references
+Job: TypeAlias = Callable[[Callable[[int], Any]], "pd.DataFrame"]  # calls its argument to report replayed references
 
 
 def processors() -> int:
@@ -23,7 +23,7 @@ def processors() -> int:
 
 
 def check_threads(threads: Any) -> int:
-    """Return the number of threads, after checking it; None stands for one per processor.
+    """Return the number of threads after checking it; None means one thread per processor.
 
     Raises
     ------
@@ -62,7 +62,7 @@ def in_threads(
             running: list[Future[Made]] = [pool.submit(job, advance_or_stop) for job in jobs]
             wait(running, return_when=FIRST_EXCEPTION)
             for job in filter(Future.done, running):
-                job.result()  # raises the job's error, if it failed
+                job.result()  # raise the error of a job that failed
             return [job.result() for job in running]
         except BaseException:
             stop.set()

@@ -29,7 +29,7 @@ def paper_inputs(source, root):
     list of Path
         Sorted, relative to `root`: the source, the Typst and bibliography files that it includes or imports, directly
         or not, and the files that these name by an absolute path (tables, figures, facts). A ``*`` in the path of a
-        Typst file stands for the name of any folder.
+        Typst file matches the name of any folder.
 
     Raises
     ------

@@ -1,7 +1,7 @@
 # A cache sends fetches, and writes with `write_through`, to these devices. All follow one protocol, without the GIL, in
 # which time is in integer ns and never decreases:
-#   submit(now, lbn, count, write, tag)     a request arrives
-#   complete(&record)                       the next request is done, at `device.event`; fill in its record
+#   submit(now, lbn, count, write, tag) accept a request that arrives
+#   complete(&record)                       complete the next request, at `device.event`; fill in its record
 # All keep `event` at the time of the next completion, or at IDLE if nothing is in progress.
 
 from libc.stdint cimport int32_t, int64_t
@@ -23,5 +23,5 @@ cdef class FixedTime(Device):       # every request takes the same time, whateve
     cdef Py_ssize_t room, head, size
 
 
-cdef class Disk(Device):            # serves one request at a time, which the drive's scheduler chooses
+cdef class Disk(Device):            # serves one request at a time, in the order that the drive's scheduler chooses
     cdef readonly Drive drive

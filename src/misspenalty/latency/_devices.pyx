@@ -1,4 +1,4 @@
-"""Define the kernels of the devices behind a cache; _devices.pxd explains their use."""
+"""Define the kernels of the devices behind a cache; _devices.pxd explains how to use them."""
 
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free

@@ -6,14 +6,14 @@ cdef extern from *:
     """
     #define MISSPENALTY_NOT_AGAIN (1LL << 62)
     """
-    const int64_t NOT_AGAIN "MISSPENALTY_NOT_AGAIN"   # next request of a block that is not requested again
+    const int64_t NOT_AGAIN "MISSPENALTY_NOT_AGAIN"   # value of `coming` for a block that is not requested again
 
 cdef enum:
-    ABSENT = -1                     # place of a block that is not in the heap
+    ABSENT = -1                     # value of `place` for a block that is not in the heap
 
 
 cdef struct farthest_t:
-    int64_t* heap                   # blocks, the farthest at 0
+    int64_t* heap                   # blocks; the one whose next request is farthest is at 0
     int64_t* place                  # place of each block in the heap, or ABSENT
     int64_t* coming                 # next request of each block in the heap
     Py_ssize_t size

@@ -1,4 +1,4 @@
-"""Define the kernel of a flash drive behind a cache; _devices.pxd explains the use of devices."""
+"""Define the kernel of a flash drive behind a cache; _devices.pxd explains how to use devices."""
 
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free
@@ -18,11 +18,11 @@ cdef struct flight_t:
 cdef class FlashDrive(Device):
     """A flash drive whose reads wait only for dies that earlier requests keep busy.
 
-    Of a read's pages, the one that arrives last determines `queue`: how long it waited for its die.
+    The page of a read that arrives last determines `queue`: the time that this page waited for its die.
     """
 
     cdef readonly Flash flash
-    cdef queue_t queue              # completions to come
+    cdef queue_t queue              # pending completions
     cdef flight_t* flights
     cdef int32_t room, free
 

@@ -19,12 +19,12 @@ from misspenalty.traces.quantities import LATEST as _LATEST
 COUNTS = ("hits", "delayed_hits", "misses", "delayed", "queue", "overhead", "seek", "rotation", "switch", "transfer", "bus", "cache")
 
 cdef enum:
-    HITS = 0                        # indices into the counts: requests, then ns
+    HITS = 0                        # indices into `counts`: numbers of requests, then times, ns
     DELAYED_HITS = 1
     MISSES = 2
     DELAYED = 3
-    PARTS = 4                       # first of the eight components of the device
-    TURNS = 1 << 12                 # events between checks for signals; each event may search a disk's queue
+    PARTS = 4                       # index of the first of the device's eight components
+    TURNS = 1 << 12                 # number of events between checks for signals; each event may search a disk's queue
     HALF = 32                       # a sum of times is kept in two parts: multiples of 1 << HALF, and the rest
 
 cdef int64_t UNCOUNTED = -1         # latency recorded for writes and for the warm-up
@@ -32,7 +32,7 @@ cdef int64_t LATEST = _LATEST       # latest simulated time, ns; the sum of four
 
 
 cdef class Foresight(Policy):
-    """Belady's policy for a cache that is told each block's next request; with `bypass` it may refuse a block."""
+    """Belady's policy for a cache that is told the next request for each block; with `bypass` it may refuse a block."""
 
     cdef int64_t* upcoming          # next request for each block after its latest one
     cdef farthest_t f
@@ -69,7 +69,7 @@ cdef class Foresight(Policy):
 cdef class PythonCache(Policy):
     """A cache under a policy written in Python; it calls the policy's ``holds`` and ``access`` with the GIL."""
 
-    cdef readonly object policy             # an Adapter
+    cdef readonly object policy             # an instance of Adapter
     cdef int64_t[::1] asked                 # bytes with which each object was last requested; None in a cache of blocks
     cdef object failure                     # first exception that the policy raised, even KeyboardInterrupt, or None
     cdef bint failed
@@ -102,9 +102,9 @@ cdef class PythonCache(Policy):
 
 
 def following(const block_t[::1] ids, Py_ssize_t blocks):
-    """Return, for each reference, the number of the next one to the same block, as a buffer of int64.
+    """Return, for each reference, the number of the next reference to the same block, as a buffer of int64.
 
-    If there is no next one, the number is NOT_AGAIN. Raise IndexError if an id is not below `blocks`.
+    If there is no next reference, the number is NOT_AGAIN. Raise IndexError if an id is not below `blocks`.
     """
     cdef Py_ssize_t i, n = ids.shape[0]
     check_ids(ids, blocks)
@@ -136,17 +136,17 @@ cdef class Replay(Kernel):
     cdef SizedCache sized           # `cache` if it is of this class, else None
     cdef Device device
     cdef const int64_t[::1] lbn     # first sector of each block
-    cdef int32_t sectors            # sectors of a block
-    cdef const int64_t[::1] sizes   # bytes that each reference requests, for a cache of bytes; None: the cache's sizes
-    cdef const int32_t[::1] counts_of   # sectors of each reference; None: those of a block
+    cdef int32_t sectors            # number of sectors of a block
+    cdef const int64_t[::1] sizes   # bytes that each reference requests, for a cache of bytes; None = the cache's sizes
+    cdef const int32_t[::1] counts_of   # number of sectors of each reference; None = `sectors`
     cdef int64_t hit_ns, pause      # time that each request takes in the cache; pause of a client between requests
     cdef bint through, closed
-    cdef int64_t[::1] latency       # latency of each reference, ns; while it waits, its time of arrival
+    cdef int64_t[::1] latency       # latency of each reference, ns; its time of arrival while it waits
     cdef int64_t[::1] tail          # by block in flight: 1 + the last reference that waits for it; 0 = not in flight
-    cdef int32_t[::1] after         # by waiting reference: the one after it; for the last one, the first
+    cdef int32_t[::1] after         # by waiting reference: the next one that waits; for the last one, the first
     cdef Py_ssize_t warm_up
     cdef int64_t[12] counts, high   # high: multiples of 1 << HALF, so that no sum overflows
-    cdef queue_t ready              # clients, by the time of their next request
+    cdef queue_t ready              # clients, ordered by the time of their next request
     cdef object advance             # called with the number of references replayed since the last call, or None
 
     def __cinit__(
@@ -175,7 +175,7 @@ cdef class Replay(Kernel):
         are -1. `advance` is called with the number of references replayed since the last call. If it raises an
         exception, or at Ctrl-C, the replay stops with requests in progress; the device then cannot be used in another
         replay. `sizes` are the bytes that each reference requests from a cache of bytes, `sectors` the sectors that it
-        transfers; by default, the sizes that the cache was made with and the sectors of a block.
+        transfers; by default, these are the sizes with which the cache was made and the sectors of a block.
 
         Raises
         ------
@@ -223,7 +223,7 @@ cdef class Replay(Kernel):
         cdef bint written = False, waiting, writes = write.shape[0] > 0
         while True:
             for turn in range(TURNS):
-                waiting = i < n                     # whether a request can arrive before anything completes
+                waiting = i < n                     # whether a request can arrive before the next completion
                 coming = 0
                 if waiting and not self.closed:
                     coming = arrival[i]
@@ -232,7 +232,7 @@ cdef class Replay(Kernel):
                 elif waiting:
                     waiting = False
                 if self.device.event != IDLE and (not waiting or self.device.event <= coming):
-                    self.device.complete(&record)   # at equal times, completions come first
+                    self.device.complete(&record)   # at equal times, a completion comes before an arrival
                     check_time(i, record.done)
                     if record.tag >= 0:
                         self.finish(&record)

@@ -16,13 +16,13 @@ cdef enum:
     NONE = 0                        # not in any list
     T1 = 1                          # cached; with ARC, requested once
     T2 = 2                          # cached, requested again
-    B1 = 3                          # left T1
-    B2 = 4                          # left T2
-    LISTS                           # number of the above
+    B1 = 3                          # not cached; left T1
+    B2 = 4                          # not cached; left T2
+    LISTS                           # number of the constants above
 
 cdef enum:
-    MANY_STEPS = 100                # if a fetch takes more steps, ARC's variant gives rank 0 to objects with at most …
-    FEW_REQUESTS = 2                # … this many requests
+    MANY_STEPS = 100                # if a fetch takes more steps, ARC's variant ranks objects with few requests 0
+    FEW_REQUESTS = 2                # maximum number of requests of such objects
 
 
 cdef struct history_t:
@@ -53,13 +53,13 @@ cdef class StepCache(Kernel):
     """Base of the caches, which keep objects, numbered below `objects`, in lists with the oldest first."""
 
     cdef Py_ssize_t capacity
-    cdef int64_t z                          # steps of a fetch
+    cdef int64_t z                          # number of steps that a fetch takes
     cdef uint32_t objects
     cdef uint32_t[:, ::1] links             # neighbours of each object, then the lists' heads
-    cdef uint8_t[::1] where                 # list of each object
-    cdef Py_ssize_t[LISTS] count            # objects of each list
-    cdef history_t[::1] histories           # of each object, for the variants by aggregate delay
-    cdef int64_t alone                      # first requests of an object that each open a window; 0 = no histories
+    cdef uint8_t[::1] where                 # by object: number of its list
+    cdef Py_ssize_t[LISTS] count            # number of objects in each list
+    cdef history_t[::1] histories           # by object; only for the variants by aggregate delay
+    cdef int64_t alone                      # number of an object's first requests that open a window; 0 = no histories
 
     def __cinit__(self, Py_ssize_t capacity, int64_t z, Py_ssize_t objects, following):
         self.capacity, self.z, self.objects = capacity, z, objects
@@ -189,7 +189,7 @@ cdef class ARC(StepCache):
 
 
 cdef inline Py_ssize_t half_up(Py_ssize_t over, Py_ssize_t under) noexcept nogil:
-    """Return `over` / `under` rounded to a whole number, halves up."""
+    """Return `over` / `under` rounded to the nearest whole number, with halves rounded up."""
     return (2 * over + under) // (2 * under)
 
 
@@ -209,7 +209,7 @@ cdef class ARCMAD(ARC):
         return self.lowest(name, step, self.z)
 
     cdef uint32_t only_once(self, int64_t step) noexcept nogil:
-        return self.lowest(T1, self.z, step)    # z and step exchanged, as in the published program
+        return self.lowest(T1, self.z, step)    # z and step are exchanged, as in the published program
 
 
 cdef class Foresight(StepCache):
@@ -251,7 +251,7 @@ cdef class OPT(Foresight):
 
 
 cdef class OPTMAD(Foresight):
-    cdef int64_t[::1] delay                 # by step: aggregate delay of a window that opens there
+    cdef int64_t[::1] delay                 # by step: aggregate delay of a window that opens in this step
 
     def __cinit__(self, Py_ssize_t capacity, int64_t z, Py_ssize_t objects, following):
         self.delay = np.zeros(len(following), np.int64)
@@ -288,7 +288,7 @@ KERNELS = {"lru": LRU, "lru_mad": LRUMAD, "arc": ARC, "arc_mad": ARCMAD, "opt": 
 
 
 def run(str policy, const int32_t[::1] steps, Py_ssize_t objects, Py_ssize_t capacity, int64_t z):
-    """Replay `steps`, each the number of the requested object, below `objects`, or -1 for no request.
+    """Replay `steps`; each is the number of the requested object, below `objects`, or -1 for no request.
 
     Return the hits, delayed hits, misses and total latency in steps.
     """

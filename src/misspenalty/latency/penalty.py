@@ -286,7 +286,7 @@ def _load(trace, clients, think, speed, interval):
         arrival = np.maximum.accumulate(trace.time)
         first, last = int(arrival[0]), int(arrival[-1])
         if first < 0 or max(last, last / speed) > LATEST:
-            arrival, last = (arrival - first).view(np.uint64), last - first  # up to 2**64 - 1 ns
+            arrival, last = (arrival - first).view(np.uint64), last - first  # can be up to 2**64 - 1 ns
     else:
         step = parse_time(interval, "interval")
         arrival, last = np.arange(len(trace), dtype=float) * step, (len(trace) - 1) * step

@@ -38,7 +38,7 @@ class Target:
     sector_bytes : int
         Bytes of a sector; 0 for a fixed time.
     queued : bool
-        Whether it has a queue that a scheduler can order; only disks have one.
+        Whether the device has a queue that a scheduler can order; only disks have one.
     """
 
     name: str
@@ -64,7 +64,7 @@ def find_target(device: "str | PathLike[str] | Kind", trace: Trace, scheduler: s
     ParameterError
         The device is neither a time nor a drive, or the trace does not fit on the drive.
     InputError
-        There is no such drive, or its description is wrong.
+        There is no such drive, or its description is invalid.
     """
     if isinstance(device, str) and is_time(device):
         latency = parse_time(device, "device")
@@ -73,7 +73,7 @@ def find_target(device: "str | PathLike[str] | Kind", trace: Trace, scheduler: s
         return Target(device.strip(), lambda: FixedTime(latency), np.zeros(trace.blocks, np.int64), 1, "none")
     if isinstance(device, str) and re.fullmatch(r"\s*([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*", device):
         whole, _, rest = device.strip().partition(".")
-        written = f"{whole or 0}{rest and '.'}{rest}ms"  # as `parse_time` reads it, which needs digits around a point
+        written = f"{whole or 0}{rest and '.'}{rest}ms"  # `parse_time` requires digits on both sides of a point
         raise ParameterError(f"device {device.strip()!r} is a time without its unit; write {written}, or name a drive")
     if isinstance(device, str) and re.fullmatch(r"\s*-?[0-9.]+ *[A-Za-zµ]+\s*", device) and not os.path.exists(device):
         raise ParameterError(f"device {device.strip()!r} is not a time; expected one such as 5ms or 200us, or a drive")

@@ -22,7 +22,7 @@ from misspenalty.replay.cache_size import CacheSize
 from misspenalty.replay.prefix import hit_tokens, prefix_hits, prefix_sizes
 from misspenalty.traces.prompts import Prompts, as_prompts
 
-# by place of a cache: slowest link to the GPUs, 10**9 bytes/s (Table 1; for the flash drive, its maker's data sheet)
+# This is the slowest link between each place of a cache and the GPUs, 10**9 bytes/s (Table 1; "ssd": maker's data).
 PLACES = {"dram": 128.0, "remote": 100.0, "ssd": 6.5}
 
 
@@ -137,7 +137,7 @@ def time_to_first_token(
     Raises
     ------
     InputError, ParameterError
-        As in `prefix_hit_ratio_curve`, or no place is given, a place is unknown or the server invalid.
+        As in `prefix_hit_ratio_curve`, or no place is given, a place is unknown, or the server is invalid.
 
     Examples
     --------

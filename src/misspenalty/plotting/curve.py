@@ -10,10 +10,10 @@ from misspenalty.plotting.style import COLUMN, need, new_panels, policy_lines, p
 from misspenalty.traces.trace import format_bytes
 
 MARKED = 40  # a line with more points is drawn without markers
-LOW = 50  # %: if all curves stay below this, the axis ends just above their maximum
+LOW = 50  # limit, %: if all curves stay below it, the axis ends just above their maximum
 NUMBERS = ("cache_blocks", "cache_bytes", "hit_ratio", "hit_ratio_error", "mean_us")
 TICKS = 7  # maximum number of ticks on the axis of sizes
-LONGEST_NAME = 40  # characters; longer names of traces are cut in titles
+LONGEST_NAME = 40  # maximum number of characters of a trace's name in a title; longer names are cut
 
 
 @styled
@@ -98,7 +98,7 @@ def response_time(table, block_bytes=None, title=None, counted="blocks"):
             line = rows[rows["policy"] == policy].sort_values("cache_blocks")
             axes.plot(line["cache_blocks"] * scale, line["mean_us"] / unit, **_line(looks[policy], len(line)))
         _size_axis(axes, rows["cache_blocks"].to_numpy() * scale, block_bytes, counted)
-        axes.set_ylim(0, 1.1 * top / unit if top > 0 else 1)  # NaN if no request counts
+        axes.set_ylim(0, 1.1 * top / unit if top > 0 else 1)  # top is NaN if no request counts
         axes.set_ylabel(f"Mean response time ({name})")
         axes.set_title(device)
     figure.axes[0].legend(loc="best")
@@ -140,11 +140,11 @@ def _line(line, points):
 
 
 def _size_axis(axes, sizes, block_bytes, counted):
-    """Make the axis logarithmic, and label round sizes (powers of two in bytes, else of ten) or the only size."""
+    """Make the axis logarithmic, and label the only size or round sizes: powers of two for bytes, else of ten."""
     base = 2 if block_bytes else 10
     axes.set_xscale("log", base=base)
     octaves = np.log(sizes.max() / sizes.min()) / np.log(base)
-    if octaves < 1:  # so narrow that it may contain no round size
+    if octaves < 1:  # the range may contain no round size
         axes.set_xlim(sizes.min() / base**0.5, sizes.max() * base**0.5)
     one = sizes.min() == sizes.max()
     axes.xaxis.set_major_locator(FixedLocator([sizes.min()]) if one else LogLocator(base=base, numticks=TICKS))

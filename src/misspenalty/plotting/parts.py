@@ -18,7 +18,7 @@ SERIES = [  # looks of series that have no style of their own, such as captures 
     {"color": "#808080", "marker": "v", "linestyle": (0, (3, 1, 1, 1))},
 ]
 _UNITS = {"us": "µs", **{unit.lower(): unit for unit in ("ns", "KB", "MB", "GB", "bytes", "words", "instructions")}}
-_HALO = [withStroke(linewidth=2.4, foreground="white")]  # keeps a black mark visible on a dark bar
+_HALO = [withStroke(linewidth=2.4, foreground="white")]  # makes a black mark visible on a dark bar
 _MARK = {"color": PUBLISHED, "linewidth": 1.0, "marker": "D", "markersize": 4}
 
 
@@ -167,7 +167,7 @@ def pairs(axis, table, published, column, form="{:.1f}", fitted=()):
         Bars whose values were used to fit a parameter; these bars are labelled "fitted".
     """
     sizes = sorted(set(table["cache_mb"]))
-    policies = policy_order(table["policy"])[::-1]  # policies that use more information are further right
+    policies = policy_order(table["policy"])[::-1]  # put policies that use more information further right
     width = 0.8 / len(policies)
     got = table.set_index(["cache_mb", "policy"])[column].groupby(level=[0, 1]).first()
     said = published.set_index(["cache_mb", "policy"])

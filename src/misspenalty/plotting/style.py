@@ -21,8 +21,8 @@ from matplotlib.patches import Patch
 from misspenalty.errors import InputError
 from misspenalty.io.files import atomic_path
 
-COLUMN = 3.35  # inches, one column of the page
-PAGE = 7.0  # inches, both columns
+COLUMN = 3.35  # width of one column of the page, inches
+PAGE = 7.0  # width of both columns, inches
 PNG_DPI = 300
 FORMATS = ("pdf", "svg", "png")
 P, T = ParamSpec("P"), TypeVar("T")  # arguments and result of a decorated function
@@ -33,7 +33,7 @@ PALE = "#e4e4e4"
 PUBLISHED = "#000000"
 
 STYLE = {
-    "font.family": "DejaVu Sans",  # comes with Matplotlib, so it is the same everywhere
+    "font.family": "DejaVu Sans",  # this font comes with Matplotlib, so it is the same everywhere
     "font.size": 7.0,
     "mathtext.fontset": "dejavusans",
     "axes.titlesize": 7.5,
@@ -70,15 +70,15 @@ STYLE = {
     "hatch.linewidth": 0.5,
     "patch.linewidth": 0.6,
     "figure.facecolor": "white",
-    "figure.dpi": 150,  # for the screen, in notebooks
+    "figure.dpi": 150,  # resolution on screen, in notebooks
     "savefig.facecolor": "white",
-    "pdf.fonttype": 42,  # fonts embedded as TrueType: text can be searched
-    "svg.fonttype": "path",  # looks the same even if the font is not installed
-    "svg.hashsalt": "misspenalty",  # identifiers inside the file do not change from run to run
+    "pdf.fonttype": 42,  # embed fonts as TrueType, so that text can be searched
+    "svg.fonttype": "path",  # draw text as paths, which look the same without the font
+    "svg.hashsalt": "misspenalty",  # keep identifiers inside the file the same in every run
     "path.simplify": False,
 }
 
-# label -> displayed name, colour, marker, line style; the hues also differ in lightness
+# Map each label to displayed name, colour, marker and line style; the colours also differ in lightness.
 _POLICIES = {
     "opt": ("OPT", "#000000", "", (0, (1, 1))),
     "opt_bypass": ("OPT with bypass", "#7f7f7f", "", (0, (3, 1, 1, 1))),
@@ -105,7 +105,7 @@ _POLICIES = {
     "s4fifo": ("S4-FIFO", "#7a3b00", "p", "--"),
     "merlin": ("Merlin", "#2a6f97", "h", "-."),
 }
-_NAMES = {  # displayed names of policies that have no style of their own, where upper case would be wrong
+_NAMES = {  # displayed names of policies without a style of their own whose labels cannot just be put in upper case
     "b_lru": "B-LRU",
     "clockpro": "CLOCK-Pro",
     "fifo_merge": "FIFO-Merge",
@@ -116,7 +116,7 @@ _FURTHER = [("#7a3b00", "p", "--"), ("#3a7d44", "h", "-."), ("#a8324a", "*", ":"
 
 
 def policy_order(labels):
-    """Sort labels in the order in which all figures show policies; those without a style of their own last, by name."""
+    """Sort labels in the standard order of all figures; policies without a style of their own come last, by name."""
     known = list(_POLICIES)
     return sorted(set(labels), key=lambda label: (known.index(label) if label in known else len(known), label))
 
@@ -148,7 +148,8 @@ def policy_line(label):
 def policy_lines(labels):
     """Return the keywords of `Axes.plot` for the policies of one figure, by label and in the standard order.
 
-    A policy without a style of its own gets another marker or line style if its usual ones are taken in this figure.
+    A policy without a style of its own gets another marker or line style if its usual ones are already used in this
+    figure.
 
     Examples
     --------
