@@ -32,8 +32,8 @@ cdef class Kernel:
 
     # Register a kernel that this one drives, so that it is in use whenever this one is.
     cdef int uses(self, Kernel part) except -1
-    # Raise RuntimeError if another thread is in the middle of a call; every method that could disturb a call starts
-    # with this.
+    # Raise RuntimeError if another thread is in the middle of a call; every method that could disturb a call checks
+    # this first.
     cdef int check_unused(self) except -1
     cdef void set_in_use(self, bint in_use) noexcept
 
@@ -55,7 +55,8 @@ cdef inline void* grown_ring(void* ring, Py_ssize_t* room, Py_ssize_t head, size
     return made
 
 
-# Raise what a signal's handler raises (KeyboardInterrupt for Ctrl-C); in threads other than the main one, do nothing.
+# Run the handlers of pending signals, which may raise (KeyboardInterrupt for Ctrl-C); do nothing outside the main
+# thread.
 cdef inline int check_signals() except -1 nogil:
     with gil:
         return PyErr_CheckSignals()

@@ -23,7 +23,7 @@ SHOWN = 5  # number of best online policies drawn in colour, besides LRU and the
 LABELS = 4  # maximum number of sizes that are labelled under bars
 UNCOUNTED = "only reads are counted,\nand there are none"
 BLUE, ORANGE, GREEN = "#004c8c", "#e8702a", "#009e73"
-COMPONENTS = {  # column of the penalty table: name, colour
+COMPONENTS = {  # displayed name and colour by column of the penalty table
     "hit_us": ("cache", PALE),
     "delayed_us": ("delayed hits", "#b0508f"),
     "queue_us": ("queue", ORANGE),
@@ -77,7 +77,7 @@ def profile(over_time, request_sizes, runs, reuse, frequency, block_bytes, objec
 
 
 def _edges(table):
-    """Return the edges of the windows of a table over time, one more than windows, and the label of their axis."""
+    """Return the edges of the windows of a table over time, one more than there are windows, and the axis label."""
     if "start_s" not in table:
         return [0, *table["references"].cumsum()], "References"
     last = table.iloc[-1]  # the window of the last reference
@@ -125,7 +125,7 @@ def _octaves(axis, table, column, title, absent, label="Up to", *, block_bytes=1
 
 
 def _say(axis, absent):
-    """Write why a panel shows nothing, and draw no ticks."""
+    """Write into a panel why it is empty, and remove its ticks."""
     axis.text(0.5, 0.5, absent, ha="center", va="center", color=GREY, transform=axis.transAxes)
     axis.set(xticks=[], yticks=[])
 

@@ -51,7 +51,7 @@ def _block_size(text: str) -> int:
 
 
 def _parsed_by(parse: Callable[[str], Any]) -> AfterValidator:
-    """Return a validator that checks that `parse` accepts a cell unless it is empty, and leaves the cell as it is."""
+    """Return a validator that checks whether `parse` accepts a cell that is not empty; the cell remains unchanged."""
 
     def check(text: str) -> str:
         if text:

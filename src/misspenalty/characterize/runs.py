@@ -240,7 +240,7 @@ def gather(folders: list[str], output: str) -> None:
     """
     if not folders:
         raise InputError("there are no tables to gather", remedy="add a row to the table of traces")
-    blanks = pyarrow.csv.ConvertOptions(null_values=[""], strings_can_be_null=True)  # a trace may be called NA
+    blanks = pyarrow.csv.ConvertOptions(null_values=[""], strings_can_be_null=True)  # keep NA, a valid name
     with atomic_path(output) as partial:
         for table in TABLES:
             parts = {

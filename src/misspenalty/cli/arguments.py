@@ -86,12 +86,12 @@ def add_trace(command):
 
 
 def input_file(text):
-    """Return the name of a file to read, as an argparse type; ``-`` is standard input."""
+    """Return the name of a file to read; ``-`` is standard input. This is a type for argparse."""
     return "/dev/stdin" if text == "-" else text
 
 
 def whole_number(text):
-    """Parse a whole number of at most 18 digits, as an argparse type; unlike `int`, refuse underscores (``1_000``)."""
+    """Parse a whole number of at most 18 digits without underscores (``1_000``); this is a type for argparse."""
     if not re.fullmatch(r"[+-]?[0-9]{1,18}", text):
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at most 18 digits")
     return int(text)
@@ -111,7 +111,7 @@ def share(text):
     match = re.fullmatch(rf"\s*(?P<number>{NUMBER})\s*(?P<percent>%?)\s*", text)
     if not match:
         raise argparse.ArgumentTypeError(f"{text!r} is not a share, such as 0.01 or 1%")
-    return float(Decimal(match["number"]).scaleb(-2 if match["percent"] else 0))  # 0.7 / 100 is below 0.007
+    return float(Decimal(match["number"]).scaleb(-2 if match["percent"] else 0))  # in floats, 0.7 / 100 < 0.007
 
 
 def add_format_options(command):
@@ -128,7 +128,7 @@ def add_format_options(command):
         )
 
 
-READING = {  # options for raw traces of every format: the meaning of each, and its argparse keywords
+READING = {  # options for raw traces of every format, with their meanings and argparse keywords
     "block_size": ("block size, such as 8KB (default: the format's)", {}),
     "most_references": (
         "maximum number of block references of a raw trace (default: 10 million plus 100 per byte of the file)",
@@ -301,7 +301,7 @@ def listed_names(option, text):
 
 
 def names_class(text):
-    """Return whether a text names a Python class, as ``./mine.py:Mine`` or ``./mine.py`` do."""
+    """Return whether a text names a Python class, such as ``./mine.py:Mine`` or ``./mine.py``."""
     return ".py:" in text or text.endswith(".py")
 
 

@@ -1,4 +1,4 @@
-"""Run the command ``conformance``: check whether a cache implements the policy it claims."""
+"""Run the command ``conformance``: check whether a cache implements the policy that it claims to implement."""
 
 import os
 import shutil

@@ -197,7 +197,7 @@ def _named(path):
 
 
 def _fit(options):
-    from misspenalty.disks.fit import MOST_HEADS, fit  # imports SciPy
+    from misspenalty.disks.fit import MOST_HEADS, fit  # imported here, as it loads SciPy
 
     if options.output:
         refuse_existing(options.output)

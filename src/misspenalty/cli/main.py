@@ -73,7 +73,7 @@ def _guarded(arguments: Sequence[str]) -> int:
         return _refused("standard output is closed; send it to a file, or to /dev/null")
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # escapes characters that the terminal's encoding lacks
+            stream.reconfigure(errors="backslashreplace")  # escape characters that the terminal's encoding lacks
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("always", MissPenaltyWarning)
@@ -84,7 +84,7 @@ def _guarded(arguments: Sequence[str]) -> int:
         return 0
     except OSError as error:
         drop(sys.stdout)
-        path = error.filename2 or error.filename or "the output"  # a rename names its target second
+        path = error.filename2 or error.filename or "the output"  # a failed rename has its target as the second name
         return _refused(f"{path}: cannot be written ({error.strerror or error})")
 
 

@@ -13,7 +13,7 @@ from misspenalty.replay.summary import knees
 from misspenalty.traces.reading import counted
 from misspenalty.traces.trace import format_bytes
 
-WIDTH = 100  # characters
+WIDTH = 100  # maximum width of a line, characters
 TIME_UNITS = ((1e6, "s"), (1e3, "ms"), (1, "µs"))
 DECIMALS = 3  # decimals in a column of times below 10; larger times get fewer
 FAR = 1000  # if the largest time of a column is more than this many times the smallest, the smallest selects the unit
@@ -127,7 +127,7 @@ def with_sizes(table: pd.DataFrame, given: CacheSizes) -> pd.DataFrame:
     return pd.concat([rest.iloc[:, :place], pd.DataFrame(named, table.index), rest.iloc[:, place:]], axis=1)
 
 
-ORDER = ("requests", "hits", "misses", "hit_ratio", "hit_ratio_error", "byte_hit_ratio")  # shown first
+ORDER = ("requests", "hits", "misses", "hit_ratio", "hit_ratio_error", "byte_hit_ratio")  # columns that are shown first
 
 
 def result_text(row: dict[str, Any], given: CacheSizes) -> str:

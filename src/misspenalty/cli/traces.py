@@ -169,7 +169,7 @@ def _formats(options):
 
 
 def _listed(meanings):
-    """Return names with their meanings, wrapped, as text."""
+    """Return names and their meanings as wrapped lines of text."""
     return "\n".join(
         line
         for name, what in meanings.items()

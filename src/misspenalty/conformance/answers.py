@@ -95,7 +95,7 @@ def _run_of(definition: Definition) -> Run:
     def run(capacity, trace, parameters, details):
         if not all(definition.takes(name) for name in parameters):
             return None
-        number = {block: i for i, block in enumerate(dict.fromkeys(trace))}  # in order of first use
+        number = {block: i for i, block in enumerate(dict.fromkeys(trace))}  # numbers the blocks in order of first use
         blocks, ids = list(number), np.array([number[block] for block in trace], np.uint32)
         cache = definition.cache(capacity, np.array(blocks, np.uint64), parameters, lambda: [ids], 1)
         python = isinstance(cache, PythonPolicy)

@@ -107,7 +107,7 @@ def check_results(suite: Suite, results: Iterable[Result]) -> Verdict:
 
 def _judge(suite: Suite, answers: dict[str, list[Answer]]) -> Verdict:
     verdicts = [Verdict(suite, reading.name, _findings(suite, reading.name, answers)) for reading in suite.readings]
-    return max(verdicts, key=lambda verdict: (-verdict.count(DIFFERS), verdict.count(PASSED)))  # the first on a tie
+    return max(verdicts, key=lambda verdict: (-verdict.count(DIFFERS), verdict.count(PASSED)))  # or the first on a tie
 
 
 def _findings(suite, reading, answers):

@@ -104,7 +104,7 @@ class Vector(Strict):
 
 @dataclass(frozen=True, kw_only=True)
 class LongOutcome(Strict):
-    """An allowed outcome of a long vector."""
+    """An allowed outcome of a long trace."""
 
     readings: list[str] = field(metadata=_schema(min_length=1))
     hits: int = field(metadata=_schema(ge=0))

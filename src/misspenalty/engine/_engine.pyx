@@ -34,8 +34,8 @@ cdef class EventQueue(Kernel):
     def push(self, int64_t time, int priority, int64_t what, sequence=None):
         """Add an event at `time` ns.
 
-        Events without a `sequence` number follow each other, at the same time and priority, in the order in which they
-        were added.
+        Events of the same time and priority leave in the order in which they were added, unless given `sequence`
+        numbers.
         """
         self.check_unused()
         if not 0 <= priority < 2 ** (64 - int(SEQUENCE_BITS)):

@@ -62,7 +62,7 @@ def read_yaml(path, expected=None, remedy=None):
         raise InputError("cannot be read: nested too deeply", path=path) from error
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot be read ({error})", path=path, expected=expected, remedy=remedy) from error
-    except ValueError as error:  # raised for a number with thousands of digits, or the 45th of a month
+    except ValueError as error:  # raised for a number with thousands of digits, or for the 45th of a month
         raise InputError(f"has a value that cannot be read ({error})", path=path) from error
 
 

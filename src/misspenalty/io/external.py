@@ -227,7 +227,7 @@ def download(url, sha256, path, partial=None):
 
     path = Path(path)
     partial = Path(partial or path.with_name(path.name + ".part"))
-    pooch.get_logger().setLevel("WARNING")  # pooch announces every download
+    pooch.get_logger().setLevel("WARNING")  # do not announce every download
     for folder in (path.parent, partial.parent):
         folder.mkdir(parents=True, exist_ok=True)
 

@@ -41,7 +41,7 @@ def check_threads(threads: Any) -> int:
 
 
 class _Stopped(Exception):
-    """Raised in a thread whose result is no longer wanted."""
+    """Exception that ends a thread whose result is no longer needed."""
 
 
 def in_threads(

@@ -1,6 +1,6 @@
 # A cache sends fetches, and writes with `write_through`, to these devices. All follow one protocol, without the GIL, in
 # which time is in integer ns and never decreases:
-#   submit(now, lbn, count, write, tag) accept a request that arrives
+#   submit(now, lbn, count, write, tag)     accept a request that arrives
 #   complete(&record)                       complete the next request, at `device.event`; fill in its record
 # All keep `event` at the time of the next completion, or at IDLE if nothing is in progress.
 

@@ -34,7 +34,7 @@ cdef int64_t LATEST = _LATEST       # latest simulated time, ns; the sum of four
 cdef class Foresight(Policy):
     """Belady's policy for a cache that is told the next request for each block; with `bypass` it may refuse a block."""
 
-    cdef int64_t* upcoming          # next request for each block after its latest one
+    cdef int64_t* upcoming          # next request for each block after its last one
     cdef farthest_t f
     cdef bint bypass
 
@@ -139,7 +139,7 @@ cdef class Replay(Kernel):
     cdef int32_t sectors            # number of sectors of a block
     cdef const int64_t[::1] sizes   # bytes that each reference requests, for a cache of bytes; None = the cache's sizes
     cdef const int32_t[::1] counts_of   # number of sectors of each reference; None = `sectors`
-    cdef int64_t hit_ns, pause      # time that each request takes in the cache; pause of a client between requests
+    cdef int64_t hit_ns, pause      # time of each request in the cache, and a client's pause between requests, ns
     cdef bint through, closed
     cdef int64_t[::1] latency       # latency of each reference, ns; its time of arrival while it waits
     cdef int64_t[::1] tail          # by block in flight: 1 + the last reference that waits for it; 0 = not in flight

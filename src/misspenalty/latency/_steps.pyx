@@ -50,7 +50,7 @@ cdef inline void note(history_t* h, int64_t step, int64_t z, int64_t alone) noex
 
 
 cdef class StepCache(Kernel):
-    """Base of the caches, which keep objects, numbered below `objects`, in lists with the oldest first."""
+    """Base of the caches: they keep objects, numbered below `objects`, in lists with the oldest object first."""
 
     cdef Py_ssize_t capacity
     cdef int64_t z                          # number of steps that a fetch takes
@@ -88,7 +88,7 @@ cdef class StepCache(Kernel):
         return self.where[what] == T1 or self.where[what] == T2
 
     cdef void arrive(self, uint32_t what, int64_t step) noexcept nogil:
-        """Note a request for the object, before its outcome is known."""
+        """Record a request for the object, before its outcome is known."""
         if self.alone:
             note(&self.histories[what], step, self.z, self.alone)
 
@@ -236,7 +236,7 @@ cdef class OPT(Foresight):
         self.f.heap, self.f.place, self.f.coming = &self.heap[0], &self.place[0], &self.coming[0]
 
     cdef void passed(self, uint32_t what, int64_t step) noexcept nogil:
-        """Set the object's next request at the end of a step: a fetch that ends in this step still sees the old one."""
+        """Set the object's next request at the end of a step: a fetch that ends in this step still uses the old one."""
         if self.where[what] == T1:
             postpone(&self.f, what, self.following[step])
 
@@ -307,7 +307,7 @@ def run(str policy, const int32_t[::1] steps, Py_ssize_t objects, Py_ssize_t cap
     cdef StepCache cache = KERNELS[policy](capacity, z, objects, following)
     cdef uint8_t[::1] began = np.zeros(n, np.uint8)         # whether a fetch began in the step
     cdef int64_t[::1] end = np.full(objects, -1, np.int64)  # by object: step in which its last fetch ends
-    cdef int64_t[::1] queue = np.zeros(objects, np.int64)   # … requests that wait for it
+    cdef int64_t[::1] queue = np.zeros(objects, np.int64)   # … number of requests that wait for it
     with cache, nogil:
         for step in range(n):
             if step % SLICE == SLICE - 1:

@@ -1,9 +1,9 @@
 """Compute the time to first token of prompts: the cached prefix is loaded, and the rest is computed.
 
 R. Qin et al., "Mooncake: Trading More Storage for Less Computation", FAST 2025, section 2.2 and Table 1: a prefill of n
-tokens takes ``l (a n² d + b n d²)`` operations, and reusing a prefix of p tokens saves as many as a prefill of p tokens
-takes; the keys and values of p tokens have ``p l (2 d / g) s`` bytes. Computing starts when loading has ended. The
-model leaves out queues, overlap of loading with computing, and the step that generates the first token.
+tokens takes ``l (a n² d + b n d²)`` operations, and reusing a prefix of p tokens saves the operations that a prefill of
+p tokens takes; the keys and values of p tokens have ``p l (2 d / g) s`` bytes. Computing starts when loading has ended.
+The model leaves out queues, overlap of loading with computing, and the step that generates the first token.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from misspenalty.replay.cache_size import CacheSize
 from misspenalty.replay.prefix import hit_tokens, prefix_hits, prefix_sizes
 from misspenalty.traces.prompts import Prompts, as_prompts
 
-# This is the slowest link between each place of a cache and the GPUs, 10**9 bytes/s (Table 1; "ssd": maker's data).
+# These are the bandwidths of the slowest link from each place of a cache to the GPUs, 10**9 bytes/s (Table 1; for the
+# flash drive, its maker's data sheet).
 PLACES = {"dram": 128.0, "remote": 100.0, "ssd": 6.5}
 
 
@@ -67,13 +68,13 @@ class Server:
         return self.layers * 2 * self.width / self.shared_heads * self.element_bytes
 
     def prefill_s(self, tokens: int | np.ndarray, reused: int | np.ndarray = 0) -> np.ndarray:
-        """Return how many seconds it takes to compute prompts whose first `reused` tokens are in the cache."""
+        """Return the time to compute prompts whose first `reused` tokens are in the cache, s."""
         whole, saved = (self.layers * (self.attention * n**2 * self.width + self.linear * n * self.width**2)
                         for n in (np.asarray(tokens, float), np.asarray(reused, float)))  # fmt: skip
         return np.asarray((whole - saved) / (self.tflops * 1e12))
 
     def load_s(self, tokens: int | np.ndarray, gb_s: float) -> np.ndarray:
-        """Return how many seconds it takes to load the keys and values of tokens at `gb_s`, 10**9 bytes/s."""
+        """Return the time to load the keys and values of tokens, s; `gb_s` is the bandwidth, 10**9 bytes/s."""
         return np.asarray(tokens) * self.token_bytes / (gb_s * 1e9)
 
 

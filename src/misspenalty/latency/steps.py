@@ -1,7 +1,7 @@
 """Simulate the step model of delayed hits: a request whose object is being fetched waits for the rest of the fetch.
 
 Model, published program and policies: N. Atre, J. Sherry, W. Wang, D. S. Berger, "Caching with Delayed Hits",
-SIGCOMM 2020, and the repository cmu-snap/Delayed-Hits, with whose counts the tests compare ours.
+SIGCOMM 2020, and the repository cmu-snap/Delayed-Hits, whose counts the tests compare with ours.
 
 At most one request arrives in a step. A request for a cached object is a hit and does not wait. A request for an
 object that is neither cached nor being fetched is a miss: it begins a fetch that takes z steps. A request for an object
@@ -14,7 +14,8 @@ number of fetches can be in progress. The cache is empty at the start.
 numbers, unlike the policy of this name in `misspenalty.policies`. ``opt`` and ``opt_mad`` may refuse an object.
 
 The variants rank by aggregate delay. A window of z steps opens at a request; its aggregate delay is z for that
-request plus z - t for each further one t < z steps later. The victim is the object with the lowest rank, which is:
+request plus z - t for each further request that comes t < z steps later. The victim is the object with the lowest rank,
+which is:
 
 - ``lru_mad``: mean aggregate delay of the object's windows so far, divided by one plus the steps since its last
   request;

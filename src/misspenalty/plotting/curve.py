@@ -133,7 +133,7 @@ def title(trace: Any) -> str:
 
 
 def _line(line, points):
-    """Return a line's keywords: without markers if it has many points, with some marker if it has only one."""
+    """Return the keywords of a line: no markers if it has many points, and a marker if it has only one."""
     if points > MARKED:
         return line | {"marker": ""}
     return line | ({"marker": "_", "markersize": 9} if points == 1 and not line["marker"] else {})

@@ -246,7 +246,7 @@ def new_panels(width, height, *grid, **options):
     -------
     figure : Figure
     axes : Axes or array of Axes
-        One, a row, or rows of columns.
+        One panel, a row of panels, or an array of rows and columns.
     """
     figure = new_figure(width, height)
     axes = figure.subplots(*grid[:-1] or (1,), *grid[-1:], squeeze=False, **options)

@@ -34,7 +34,7 @@ cdef struct Newcomer:
 
 cdef struct Ranking:
     Entry* heap                 # room for one entry per resident block
-    Newcomer* ring              # room for one newcomer per resident block; NULL if none enter
+    Newcomer* ring              # room for one newcomer per resident block; NULL if there are no newcomers
     uint32_t size               # number of entries in the heap
     uint32_t max_resident       # number of entries for which the heap and the ring each have room
     uint32_t front              # place of the oldest newcomer in the ring

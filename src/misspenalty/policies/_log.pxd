@@ -3,8 +3,8 @@
 # A block's node begins with its position in the log. An entry is stale if its block's node holds another position,
 # because the block has moved or left. Moving a block to the newest end takes one write to its node and one at the
 # log's end, and touches no neighbour. The first entry that is not stale holds the oldest block. When the array is full,
-# the stale entries are removed. The array has three entries for each block that can be live, so squeezing copies at
-# most half an entry per append on average.
+# the stale entries are removed. The array has three entries for each block that can be live, so this copies at most
+# half an entry per append on average.
 #
 # Several logs may share one array of entries; a node's position then also tells which log its block is in.
 

@@ -99,7 +99,7 @@ cdef inline void adjust_guard(State* s) noexcept nogil:
 
 
 cdef inline bint compare(State* s) noexcept nogil:
-    """Move the filter's oldest block to staging if its sketch count beats staging's oldest; return whether it did."""
+    """Compare the oldest blocks of filter and staging by the sketch; return whether the former moved to staging."""
     cdef block_t block, other
     cdef uint32_t value
     if not s.filter.held or not s.staging.held:

@@ -12,7 +12,7 @@ cdef enum:
     ABSENT = 0                  # neither in the cache nor in the history
     HISTORY = 1                 # in Qout; queue k is QUEUE + k
     QUEUE = 2
-    NO_EXPIRY = 0xFFFFFFFF      # `expire` of a list head
+    NO_EXPIRY = 0xFFFFFFFF      # value of `expire` in a list head
 
 
 cdef struct Node:

@@ -20,7 +20,7 @@ from misspenalty._kernel cimport check_ids
 from misspenalty.policies._policy cimport AHEAD, NEAR, Policy, block_t, prefetch
 
 cdef enum:
-    NEVER = 0                   # `since` of a block not used yet
+    NEVER = 0                   # value of `since` for a block that was not used yet
     BASE = 1                    # position before all accesses, at which unused slots are free
 
 

@@ -46,7 +46,7 @@ cdef class Policy(Kernel):
     # Allocate the entries that `logs` logs share, with at most `live` live blocks in total; raise ParameterError if
     # positions would not fit into 32 bits.
     cdef block_t* allocate_logs(self, size_t live, size_t logs) except NULL
-    # Do what `Kernel` does, and raise TypeError if the class is only a base of policies, which has no array.
+    # Check as `Kernel` does, and raise TypeError if the class is only a base of policies, which has no array.
     cdef int check_unused(self) except -1
     # Return how many blocks can be in the cache at once: the capacity, or all blocks if there are fewer.
     cdef Py_ssize_t max_resident(self)

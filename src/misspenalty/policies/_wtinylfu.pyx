@@ -76,7 +76,7 @@ cdef inline void admit(State* s, block_t candidate, bint full) noexcept nogil:
             return
         victim = take(s, &s.probation)
         if frequency(&s.sketch, s.nodes[candidate].number) <= frequency(&s.sketch, s.nodes[victim].number):
-            s.probation.begin -= 1  # the victim returns to its place
+            s.probation.begin -= 1  # put the victim back in its place
             return
         s.nodes[victim].position = NOWHERE
         s.in_probation -= 1

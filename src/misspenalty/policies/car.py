@@ -31,7 +31,7 @@ class CAR(Reference):
         self.p = 0.0  # target size of T1
         self.t1, self.t2 = deque(), deque()  # each clock's hand is at its left end
         self.bit = {}  # reference bits of the blocks in the cache
-        self.b1, self.b2 = OrderedDict(), OrderedDict()  # oldest first
+        self.b1, self.b2 = OrderedDict(), OrderedDict()  # oldest name first
 
     def access(self, block):
         """Reference `block` and return whether it was in the cache."""

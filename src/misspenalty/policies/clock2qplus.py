@@ -1,11 +1,11 @@
 """Clock2Q+: S3-FIFO whose small queue ignores hits on a block soon after its load.
 
-A block is often referenced several times in a row, as a node of a tree is for each of its entries, and then not again.
-The newest blocks of the small queue S, half of its share by default, are in the correlation window: a hit there
-moves nothing and is not remembered. A hit on an older block of S, or on a block of the main queue M, sets its
-reference bit. The rest is S3-FIFO: the oldest block of S moves to M if its bit is set, with the bit cleared, and is
-otherwise evicted, and its name goes to the ghost queue G; a missed block that G remembers enters M; M is a CLOCK, which
-clears a bit and reinserts the block, or evicts it if the bit is clear.
+A block is often referenced several times in a row, for example a tree node once for each of its entries, and then not
+again. The newest blocks of the small queue S, half of its share by default, are in the correlation window: a hit there
+moves nothing and is not remembered. A hit on an older block of S, or on a block of the main queue M, sets its reference
+bit. The rest is S3-FIFO: the oldest block of S moves to M if its bit is set, with the bit cleared, and is otherwise
+evicted, and its name goes to the ghost queue G; a missed block that G remembers enters M; M is a CLOCK, which clears a
+bit and reinserts the block, or evicts it if the bit is clear.
 
 Paper: Y. Zhai, B. D. Marthen, S. Balivada et al., "Clock2Q+: a simple and efficient replacement algorithm for metadata
 cache in VMware vSAN", PVLDB 2026 (arXiv 2511.21958).

@@ -1,4 +1,4 @@
-"""FBR: count a block's uses except those close together; of the blocks unused for long, evict the one counted least.
+"""FBR: count a block's uses except those close together; evict the block with the lowest count in the old section.
 
 The blocks form an LRU stack of three sections. A hit moves a block to the top, and adds one to its count unless the
 block was in the new section, the top of the stack; this factors locality out. The victim is the block of the old

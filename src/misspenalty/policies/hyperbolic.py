@@ -1,9 +1,9 @@
-"""Hyperbolic caching: evict, of a few blocks drawn at random, the one used least per unit of time in the cache.
+"""Hyperbolic caching: draw a few blocks at random, and evict the one used least per unit of time in the cache.
 
-The priority of a block is n / t, where n is the number of references to it, from the one that loaded it on, and t the
-number of references to any block after that one. Each priority falls with time at its own rate, so no list or heap can
-hold the order of all blocks. Therefore the victim is the block with the lowest priority among `candidates` blocks drawn
-at random.
+The priority of a block is n / t, where n is the number of references to it, including the one that loaded it, and t is
+the number of references to any block since it was loaded. Each priority falls with time at its own rate, so no list or
+heap can hold the order of all blocks. Therefore the victim is the block with the lowest priority among `candidates`
+blocks drawn at random.
 
 Paper: A. Blankstein, S. Sen, M. J. Freedman, "Hyperbolic caching: flexible caching for web applications", USENIX ATC
 2017, whose abstract names the two parts: random sampling and a priority that is evaluated when a victim is sought.

@@ -1,4 +1,4 @@
-"""LeCaR: at each eviction, LRU or LFU, drawn with weights that regret adjusts, chooses the victim.
+"""LeCaR: at each eviction, draw LRU or LFU, with weights that regret adjusts, to choose the victim.
 
 Each of the two experts has a weight; LRU chooses the victim with a probability equal to its weight, else LFU does. The
 name of a victim goes to the history of the expert that chose it. If a block in a history returns, that expert was
@@ -66,7 +66,7 @@ class LeCaR(Reference):
         self.capacity = capacity
         self.rate = rate
         self.discount = discount ** (1 / capacity)
-        self.weight = lru  # weight of LRU; LFU has the rest
+        self.weight = lru  # weight of LRU; that of LFU is 1 minus this
         self.room = int(histories * capacity)
         self.recall = recall
         self.draws = Draws(seed)

@@ -15,9 +15,9 @@ Deviations and decisions:
 - All CRFs decay at the same rate, so log2(CRF) + lam * (time of last use) orders the blocks, and a block's value does
   not change until its next use. Kernel and reference compute it in the same steps, with identical results.
 - On a tie, the least recently used block is evicted. The history is a FIFO in order of eviction, like MQ's Qout.
-- The default lam = 0.001 is of the order of the best values in the LRFU paper as we remember it, whose caches were
-  small; as lam times the cache size grows beyond 1 the policy approaches LRU. The MQ paper tried several values but
-  states none, so try several.
+- The default lam = 0.001 has the order of magnitude of the best values in the LRFU paper, as we remember it; the
+  paper's caches were small. As lam times the cache size grows beyond 1, the policy approaches LRU. The MQ paper tried
+  several values but states none, so try several.
 - The correlated reference period of the LRFU paper is left out.
 """
 

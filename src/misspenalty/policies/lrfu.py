@@ -14,8 +14,8 @@ Deviations and decisions:
   last use), as there, and on a tie the least recently used is evicted.
 - `correlated_period` follows the sense of the paper's correlated period: a use followed by another of the same block
   within this number of accesses no longer counts, so that only the last use of a burst counts.
-- The default lam = 0.001 is of the order of the best values in the paper as we remember it, whose caches were small; as
-  lam times the cache size grows beyond 1 the policy approaches LRU, so try several values.
+- The default lam = 0.001 has the order of magnitude of the best values in the paper, as we remember it; the paper's
+  caches were small. As lam times the cache size grows beyond 1, the policy approaches LRU, so try several values.
 """
 
 from misspenalty.policies._lfru import LFRU as Kernel

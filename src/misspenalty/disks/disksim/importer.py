@@ -4,8 +4,8 @@ The parameters are those of the DiskSim 4.0 Reference Manual (Bucy, Schindler, S
 sections 3.2 (diskmodel: layout G1, mechanics G1) and 5.4 (disks); of layout G4, only zones and skew are read
 (`misspenalty.disks.disksim.layout_g4`). Parameters that our model cannot express are rejected with an error that names
 them; those without effect in the model (statistics, host-side queues) are ignored. A fast write level of 1 is read as
-2, which the description's sources call assumed: by DiskSim's manual, level 1 completes only a write that continues
-those in the cache once it is there, but DiskSim's code completes every write.
+2, and the description's sources call this value assumed: according to DiskSim's manual, level 1 applies only to writes
+that continue those in the cache, but in DiskSim's code every write is complete once it is in the cache.
 """
 
 import math

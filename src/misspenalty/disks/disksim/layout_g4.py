@@ -12,7 +12,7 @@ the remaps.
 from misspenalty.errors import InputError
 
 ROOT_FIELDS, TRACK_FIELDS = 10, 11  # numbers of fields of an entry; a track entry also has its surface
-SAME_ZONE = 0.015  # runs whose mean sectors per track differ by a smaller share form one zone: only defects differ
+SAME_ZONE = 0.015  # runs whose sectors per track differ by a smaller share form one zone, as defects explain this
 
 
 def geometry(layout, heads, cylinders, path):
@@ -87,7 +87,7 @@ def _run(fields, path):
 
 
 def _skew(index, path):
-    """Return the share of a revolution from a track to the next one, taken from the first node that holds tracks."""
+    """Return the skew between successive tracks, as a share of a revolution, from the first node that holds tracks."""
     node = next((node for node in index if len(node) > 8 and node[8] == "TRACK"), None)
     share = None if node is None else _entries(node, "TRACK", TRACK_FIELDS, path)[0][5]
     if isinstance(share, int | float) and 0 <= share < 1:

@@ -227,7 +227,7 @@ cdef int32_t room_for_write(
 
 
 cdef int64_t write_behind(drive_t* d, int64_t now, int64_t free, int64_t lbn, int64_t count) noexcept nogil:
-    """Serve a write that is complete once it is in the buffer; return the time at which its data is there."""
+    """Serve a write that is complete once it is in the buffer; return the time at which its data has arrived."""
     cdef int64_t go = now + d.s.write_hit[d.after_read], late, first, begin = go + d.s.prepare
     cdef int64_t off = max(free, go + d.s.write_disconnect) + d.s.reselect + d.s.prepare
     cdef int32_t chosen

@@ -21,7 +21,7 @@ cdef void start(drive_t* d, int32_t chosen, int64_t limit, int64_t when) noexcep
 cdef int64_t off_medium(
     drive_t* d, int64_t arm, int64_t lbn, int64_t here, int64_t count, parts_t* parts, flow_t* flow
 ) noexcept nogil
-# Write the blocks of the request `on`, then those of the appended one, `more` (or NULL). Stop before a block of
+# Write the blocks of request `on`, then those of the appended request, `more` (or NULL). Stop before a block of
 # `more` that has not arrived. Return the time at which writing ends; set `done` to the number of blocks written by
 # `until`.
 cdef int64_t write_blocks(

@@ -110,7 +110,7 @@ cdef int64_t disksim_stopped(const drive_t* d, int64_t now, int32_t* track) noex
         return d.arm_free
     next_ahead(d, find_run(d.m, d.ahead_lbn), &sweep)
     track[0] = sweep.track
-    free = d.ahead_time + reposition(d.m, d.track, sweep.track, False)      # the arm arrives
+    free = d.ahead_time + reposition(d.m, d.track, sweep.track, False)      # the arm arrives at this time
     if (d.swept and d.sweep.track == sweep.track) or now >= free:
         free = now
         if not d.s.stop_in_sector:          # the arm reads the sector under the head to its end
@@ -164,7 +164,7 @@ cdef int64_t there(const drive_t* d, int64_t block, const behind_t* on, const be
 cdef int64_t write_blocks(
     drive_t* d, const behind_t* on, const behind_t* more, int64_t until, int64_t* done, parts_t* parts
 ) noexcept nogil:
-    """Write the blocks of request `on`, then those of the appended one, `more` (or NULL).
+    """Write the blocks of request `on`, then those of the appended request, `more` (or NULL).
 
     Stop before a block of `more` that has not arrived. Return the time at which writing ends. `done` is set to the
     number of blocks written by `until`.

@@ -1,4 +1,4 @@
-# A simulated drive has an arm, cache segments and a command queue. Time is integer ns.
+# A simulated drive has an arm, cache segments and a command queue. Times are in integer ns.
 #
 # It can be used in two ways, both without the GIL:
 #   service(&drive, now, lbn, count, write, &record)    The caller decides the order; `now` must not be before the last

@@ -19,7 +19,7 @@ cdef struct track_t:
     int64_t angle                   # angle at which sector 0 begins, ticks, 0 <= angle < TURN
     int32_t cylinder                # number of the track's cylinder; the outermost is 0
     int32_t head                    # surface
-    int32_t sectors                 # sectors on the track, including spare and slipped ones
+    int32_t sectors                 # number of sectors on the track, including spare and slipped ones
     int32_t first                   # index in `by_track` of the track's first run; the next `first` ends its runs
     int64_t width                   # width of a sector, rounded down, ticks
     uint64_t reciprocal             # 2**64 / sectors, rounded up
@@ -40,10 +40,10 @@ cdef struct mechanics_t:
     int64_t blocks                  # number of blocks of the drive; valid lbns are below this number
     int64_t rpm                     # revolutions per minute; ticks per ns
     int64_t head_switch             # time of a head switch, ns
-    int64_t write_settle            # extra time of a write's repositioning over a read's, ns; may be negative
+    int64_t write_settle            # time that a write's repositioning takes in addition, ns; may be negative
     int64_t revolution              # time of a revolution, rounded up, ns
     uint64_t reciprocal             # 2**64 / rpm + 1
-    int32_t shift                   # log2 of the blocks per bucket
+    int32_t shift                   # log2 of the number of blocks per bucket
     int32_t tracks_n                # number of tracks, without the closing entry
     int32_t cylinders
 
@@ -56,8 +56,8 @@ cdef struct place_t:
 
 
 cdef struct parts_t:
-    int64_t seek                    # arm movement before the first sector, ns
-    int64_t rotation                # wait for the first sector, ns
+    int64_t seek                    # time of arm movement before the first sector, ns
+    int64_t rotation                # waiting time for the first sector, ns
     int64_t switches                # time between tracks, ns: head and cylinder switches, skew, remapped sectors
     int64_t transfer                # time of sectors (and slipped ones between them) passing under the head, ns
 
@@ -83,7 +83,7 @@ cdef inline int64_t ceil_ns(const mechanics_t* m, int64_t ticks) noexcept nogil:
 
 
 cdef inline int64_t angle_of(const track_t* track, int32_t sector) noexcept nogil:
-    """Return where a sector begins, ticks, below TURN."""
+    """Return the angle at which a sector begins, ticks, below TURN."""
     cdef int64_t angle = track.angle + sector_angle(track, sector)
     return angle - TURN if angle >= TURN else angle
 
@@ -130,7 +130,7 @@ cdef inline int64_t meet(
 ) noexcept nogil:
     """Return the time at which a sector next begins at or after `now`.
 
-    `late` is set to the number of ticks (fewer than rpm) by which that ns is behind the boundary.
+    `late` is set to the number of ticks (fewer than rpm) by which the time returned is behind the boundary.
     """
     cdef int64_t missed = behind(phase(m, now), angle_of(&m.tracks[track], sector))
     cdef int64_t wait
@@ -151,13 +151,13 @@ cdef inline int64_t passed(
 
 
 cdef inline int32_t next_sector(const mechanics_t* m, int32_t track, int64_t now) noexcept nogil:
-    """Return the sector that begins next at or after `now`; the track's number of sectors means sector 0."""
+    """Return the sector that begins next at or after `now`; a result equal to the number of sectors means sector 0."""
     cdef int64_t gone = behind(phase(m, now), m.tracks[track].angle) - m.rpm
     return <int32_t>(gone * m.tracks[track].sectors // TURN) + 1 if gone >= 0 else 0
 
 
 cdef inline int64_t move_arm(const mechanics_t* m, int32_t distance, bint switched, bint write) noexcept nogil:
-    """Return the time to bring a head onto another track: the longer of seek and switch, then a write's settling."""
+    """Return the time to bring a head onto another track: the longer of seek and switch, plus a write's settling."""
     cdef int64_t time = m.seeks[-distance if distance < 0 else distance]
     if switched and time < m.head_switch:
         time = m.head_switch

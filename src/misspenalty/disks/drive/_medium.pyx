@@ -73,7 +73,7 @@ cdef int64_t read_until(drive_t* d, int64_t until, int64_t target) noexcept nogi
         start = meet(m, track, sector, start, &late)
         end = passed(m, track, sector, n, start, late)
         if end > until:
-            # count the sectors that have passed, or one more
+            # Compute the number of sectors that have passed, or one more; the loop below corrects it.
             n = min(n, ((until - start) * m.rpm + late) * m.tracks[track].sectors // TURN + 1) if until > start else 0
             while n > 0 and passed(m, track, sector, n, start, late) > until:
                 n -= 1
@@ -199,7 +199,7 @@ cdef int64_t read_medium(
         if opening:
             parts.seek += land - now
             parts.rotation += start - land
-        elif track == d.track:              # slipped sectors pass
+        elif track == d.track:              # time in which slipped sectors pass
             parts.transfer += start - now
         else:
             parts.switches += start - now

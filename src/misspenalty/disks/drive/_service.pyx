@@ -14,7 +14,7 @@ from misspenalty.disks.drive._state cimport (
 
 
 cdef void settle(drive_t* d, int64_t now) noexcept nogil:
-    """Advance read-ahead and write-behind to now."""
+    """Advance read-ahead and write-behind to `now`."""
     cdef int32_t i
     if d.s.disksim:
         disksim_settle(d, now)

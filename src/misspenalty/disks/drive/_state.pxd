@@ -1,4 +1,4 @@
-# Define the state and settings that the kernels of a simulated drive share. Time is in integer ns.
+# Define the state and settings that the kernels of a simulated drive share. Times are in integer ns.
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
@@ -24,7 +24,7 @@ cdef enum hit_t:                    # what the cache did for a request
     MISS = 0
     WHOLE_HIT = 1                   # read entirely from the cache
     PARTIAL_HIT = 2                 # the request's first blocks were cached, or were being read ahead
-    BUFFERED = 3                    # write: reported complete once in the cache
+    BUFFERED = 3                    # write that is reported complete once it is in the cache
 
 
 cdef struct record_t:
@@ -32,13 +32,13 @@ cdef struct record_t:
     int64_t start                   # time at which the drive starts to serve the request, ns
     int64_t done                    # time at which the request is reported complete, ns; arrival + all components
     int64_t queue                   # start - arrival, ns
-    int64_t overhead                # command processing, disconnecting, completion, ns
+    int64_t overhead                # time of command processing, disconnecting and completion, ns
     int64_t seek                    # ns
     int64_t rotation                # ns
-    int64_t switches                # head and cylinder switches inside the transfer, with their skew, ns
+    int64_t switches                # time of head and cylinder switches within the transfer, with their skew, ns
     int64_t transfer                # time of sectors passing under the head, ns
     int64_t bus                     # time of the bus transfer that overlaps with no other component, ns
-    int64_t cache                   # waiting for the cache: for read-ahead or for written blocks not yet on the medium, ns
+    int64_t cache                   # time waiting for read-ahead or for cached writes to reach the medium, ns
     int64_t tag                     # the caller's tag, from `arrive`; 0 with `service`
     int64_t lbn
     int32_t count                   # blocks
@@ -49,19 +49,20 @@ cdef struct record_t:
 cdef struct segment_t:
     int64_t first                   # first block that the segment holds
     int64_t end                     # one past the segment's last block; equal to `first` if the segment is empty
-    int64_t limit                   # read-ahead ends before this block
+    int64_t limit                   # block before which read-ahead ends
     int64_t used                    # number of the request that used the segment last
     int64_t clean                   # time until which the segment is dirty, ns; 0 = clean
-    bint written                    # 1 = holds written blocks
+    bint written                    # 1 = the segment holds written blocks
 
 
 cdef enum ahead_t:                  # how far a drive reads ahead
     NO_AHEAD = 0
     TO_TRACK_END = 1
     TO_CYLINDER_END = 2
-    TO_SEGMENT_END = 3              # ahead_most blocks
-    TO_NEXT_TRACK_END = 4           # next block's track, and as many blocks more if the segment begins before that
-                                    # track; with `disksim`, as many as the track of the request's first block has
+    TO_SEGMENT_END = 3              # at most ahead_most blocks
+    TO_NEXT_TRACK_END = 4           # to the end of the next block's track or, if the segment begins before that track,
+                                    # one track further (as many sectors as this track has or, with `disksim`, as the
+                                    # track of the request's first block has)
 
 
 cdef struct settings_t:             # settings of a kind of drive; times in ns
@@ -71,28 +72,28 @@ cdef struct settings_t:             # settings of a kind of drive; times in ns
     int64_t write_miss[2]
     int64_t read_complete
     int64_t write_complete
-    int64_t prepare                 # preparing a bus transfer
-    int64_t reselect                # taking up the bus again
+    int64_t prepare                 # time to prepare a bus transfer
+    int64_t reselect                # time to take up the bus again
     int64_t reselect_again          # … after an extra disconnect
-    int64_t read_disconnect[2]      # leaving the bus; [0] after a write, [1] after a read
+    int64_t read_disconnect[2]      # time to leave the bus; [0] after a write, [1] after a read
     int64_t write_disconnect
-    int64_t extra_command           # command overhead of a write after a write that it does not continue; -1 = as usual
-    int64_t extra_bus               # … from its command to its data: disconnect, pause, reselect, preparation
+    int64_t extra_command           # command overhead of a write after a write that it does not continue; -1 = none
+    int64_t extra_bus               # … time from its command to its data: disconnect, pause, reselect, preparation
     int64_t extra_seek              # … delay of the arm's start after the command
-    int64_t extra_disconnect        # … leaving the bus after its data
-    int64_t read_block              # transfer of a block over the bus
+    int64_t extra_disconnect        # … time to leave the bus after its data
+    int64_t read_block              # time to transfer a block over the bus
     int64_t write_block
     int64_t least_seek              # minimum time of repositioning before a write
     int64_t ahead_most              # maximum number of blocks read ahead, except with TO_NEXT_TRACK_END
-    int64_t segment                 # blocks per segment
+    int64_t segment                 # number of blocks per segment
     int32_t segments                # number of segments, for reads and writes together
-    int32_t write_segments          # segments that may be dirty at once
+    int32_t write_segments          # number of segments that may be dirty at once
     int32_t ahead                   # ahead_t
     int32_t read_water              # share of a read's blocks that must be cached before the bus is requested, 1/1000
     int32_t write_water             # share of a write's blocks that must be cached before the medium is written, 1/1000
-    int32_t head_start              # blocks of a write that must be in the cache before the medium is written
-    int32_t long_head_start         # … of a long write
-    int32_t long_write              # smallest number of blocks of a long write
+    int32_t head_start              # number of a write's blocks that must be in the cache before the medium is written
+    int32_t long_head_start         # … for a long write
+    int32_t long_write              # number of blocks from which a write counts as long
     bint ahead_after                # 1 = ahead_most counts from the request's end, 0 = from its start
     bint ahead_sequential           # 1 = the drive reads ahead only after a read that continues the previous read
     bint ahead_on_hit               # 1 = the drive reads ahead again after a full hit
@@ -153,7 +154,7 @@ cdef struct drive_t:
     int64_t ahead_time              # … time from which the arm, on `track`, is free to read it, ns
     int64_t dirty_until             # time until which a segment may be dirty, ns; 0 = all are clean
     int64_t now                     # end of the last request, or a later time given to `position`; caller's clock, ns
-    int64_t requests                # requests served so far
+    int64_t requests                # number of requests served so far
     int64_t busy                    # total time spent on requests, ns
     int64_t read_end                # one past the last block of the last read; -1 = no read yet
     bint after_read                 # 1 = the last command was a read

@@ -11,12 +11,12 @@ from misspenalty.disks.drive._state cimport record_t
 
 cdef struct settings_t:             # settings of a kind of flash drive; times in ns
     int64_t channels
-    int64_t dies                    # die d is on channel d % channels
-    int64_t die_blocks              # erase blocks per die
+    int64_t dies                    # number of dies; die d is on channel d % channels
+    int64_t die_blocks              # number of erase blocks per die
     int64_t block_pages
-    int64_t page_units              # mapped units per page
-    int64_t unit_blocks             # sectors per unit
-    int64_t slots                   # units that the power-safe buffer holds; 0 = no buffer
+    int64_t page_units              # number of mapped units per page
+    int64_t unit_blocks             # number of sectors per unit
+    int64_t slots                   # number of units that the power-safe buffer holds; 0 = no buffer
     int64_t read                    # time to read a page
     int64_t program                 # time to program a page
     int64_t erase                   # time to erase a block

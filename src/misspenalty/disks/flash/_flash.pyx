@@ -16,7 +16,7 @@ cdef enum:
     OPEN = 1                        # a block that is being filled
     FULL = 2
     OWN_WRITE = 2                   # an internal write, which needs no command and does not cross the interface
-    FEW = 4                         # a die collects while it has fewer free blocks than this
+    FEW = 4                         # number of free blocks below which a die collects
 
 cdef int64_t LATEST = 1 << 60       # latest time, ns: about 36 years
 FEW_BLOCKS = FEW
@@ -32,7 +32,7 @@ cdef class Flash(Kernel):
     host_units, moved_units : int
         Number of units written for requests, and number moved by collection.
     programs, erases : int
-        Number of pages programmed, including those of collection and padded ones, and of blocks erased.
+        Number of pages programmed, including pages of collection and padded pages, and number of blocks erased.
     """
 
     def __cinit__(self, settings, int64_t units):
@@ -343,7 +343,7 @@ cdef class Flash(Kernel):
         else:
             ended += units * self.s.move
         self.read_free[die] = ended
-        self.die_free[die] = max(self.die_free[die] + ended - begin, ended)  # an interrupted program continues
+        self.die_free[die] = max(self.die_free[die] + ended - begin, ended)  # the interrupted work continues
         return ended
 
     cdef int64_t program_page(self, int64_t die, int64_t t, int64_t units) noexcept nogil:
