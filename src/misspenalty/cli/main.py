@@ -84,7 +84,7 @@ def _guarded(arguments: Sequence[str]) -> int:
         return 0
     except OSError as error:
         drop(sys.stdout)
-        path = error.filename2 or error.filename or "the output"  # a failed rename has its target as the second name
+        path = error.filename2 or error.filename or "the output"  # after a failed rename, the target is `filename2`
         return _refused(f"{path}: cannot be written ({error.strerror or error})")
 
 

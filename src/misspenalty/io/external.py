@@ -192,7 +192,7 @@ def open_register(path="data/external.yaml", *, mirror=None):
     path = Path(path)
     data = read_yaml(path, "a register of external files")
     if not isinstance(data, dict):
-        raise InputError("not a register of external files", path=path, expected="a mapping from names to entries")
+        raise InputError("is not a register of external files", path=path, expected="a mapping from names to entries")
     files = {}
     for name, entry in data.items():
         try:

@@ -15,14 +15,14 @@ _PLACE = re.compile(r"┌─ (.+):(\d+):\d+")
 
 
 def paper_inputs(source, root):
-    """Return every file that a paper is made from.
+    """Return every file from which a paper is made.
 
     Parameters
     ----------
     source : path-like
         The main Typst file.
     root : path-like
-        Folder that absolute paths in the sources are relative to.
+        Folder to which absolute paths in the sources refer.
 
     Returns
     -------

@@ -36,7 +36,7 @@ cdef inline void rise(farthest_t* f, Py_ssize_t at, int64_t block) noexcept nogi
 
 
 cdef inline void postpone(farthest_t* f, int64_t block, int64_t coming) noexcept nogil:
-    """Set a block's next request, which must not be earlier than before, and move the block up."""
+    """Set a block's next request, which must not be earlier than the old one, and move the block up."""
     f.coming[block] = coming
     rise(f, f.place[block], block)
 

@@ -147,7 +147,7 @@ cdef class Replay(Kernel):
     cdef Py_ssize_t warm_up
     cdef int64_t[12] counts, high   # high: multiples of 1 << HALF, so that no sum overflows
     cdef queue_t ready              # clients, ordered by the time of their next request
-    cdef object advance             # called with the number of references replayed since the last call, or None
+    cdef object advance             # function that takes the number of references replayed since its last call, or None
 
     def __cinit__(
         self, Policy cache not None, Device device not None, const int64_t[::1] lbn, int32_t sectors, int64_t hit_ns, bint through

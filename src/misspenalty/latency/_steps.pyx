@@ -184,7 +184,7 @@ cdef class ARC(StepCache):
             self.put(B2, self.victim(T2, step))
 
     cdef uint32_t only_once(self, int64_t step) noexcept nogil:
-        """Return the victim for the case that T1 fills the whole cache."""
+        """Return the victim when T1 fills the whole cache."""
         return self.first(T1)
 
 

@@ -12,9 +12,9 @@ from misspenalty.policies._policy cimport AHEAD, NEAR, Policy, block_t, prefetch
 
 cdef enum:
     OUT = 0                     # status of a page that is not in the list
-    RESIDENT = 1                # in the cache; a page in the list without this bit has been evicted
+    RESIDENT = 1                # the page is in the cache; a page in the list without this bit has been evicted
     HOT = 2
-    TEST = 4                    # in its test period
+    TEST = 4                    # the page is in its test period
     USED = 8                    # reference bit
 
 

@@ -7,7 +7,7 @@ from misspenalty.policies._list cimport Link, append, make_list, move_newest, ol
 from misspenalty.policies._policy cimport AHEAD, NEAR, Policy, block_t, prefetch
 
 cdef enum:
-    ABSENT = 0                  # neither in the cache nor in the history
+    ABSENT = 0                  # `place` of a block that is neither in the cache nor in the history
     NEW = 1                     # sections of the stack
     MIDDLE = 2
     OLD = 3                     # a `place` above OLD is the position in the history

@@ -12,7 +12,7 @@ from misspenalty.policies._policy cimport Policy, block_t, prefetch
 
 
 cdef enum:
-    NEAR_TOP = 20               # last heap place whose block's node is prefetched, as it is needed soon
+    NEAR_TOP = 20               # last heap place for which the block's node is prefetched, as it is needed soon
     CACHED = 1                  # `place` of a block in the cache; a higher value is its position in the history
 
 

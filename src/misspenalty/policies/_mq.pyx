@@ -9,8 +9,8 @@ cdef extern from *:
     int clz "__builtin_clz" (unsigned int) noexcept nogil
 
 cdef enum:
-    ABSENT = 0                  # neither in the cache nor in the history
-    HISTORY = 1                 # in Qout; queue k is QUEUE + k
+    ABSENT = 0                  # `place` of a block that is neither in the cache nor in the history
+    HISTORY = 1                 # `place` of a block in Qout; that of a block in queue k is QUEUE + k
     QUEUE = 2
     NO_EXPIRY = 0xFFFFFFFF      # value of `expire` in a list head
 

@@ -3,7 +3,8 @@
 Whether the optimum keeps a block between two uses can be decided at the second use, without looking ahead (as OPTgen of
 A. Jain, C. Lin, ISCA 2016, does for sets of a processor cache). At each reuse, in order of time, the block's stay since
 its previous use gets the slot that became free last before the stay began, and the reuse is a hit. If no slot was free
-by then, the reuse is a miss. This fits as many stays as possible into the slots, and drops those that MIN cuts short.
+by then, the reuse is a miss. This fits as many stays as possible into the slots; the stays that are left out are those
+that MIN cuts short.
 
 With bypass, a stay takes a slot from one use of its block up to the next use. Without bypass, one slot always belongs
 to the block that is being accessed. So a stay takes one of the other slots, from the access after the first use on, and

@@ -100,7 +100,7 @@ def from_disksim(path, name=None, bus=None, literal=False):
     blocks, instances, topology = diskmodel.read(path)
     disks = [block for block in blocks if block.type == "disksim_disk"]
     if len(disks) != 1:
-        raise InputError(f"{len(disks)} disks", path=path, expected="one disksim_disk block")
+        raise InputError(f"has {len(disks)} disks", path=path, expected="one disksim_disk block")
     disk = _Part(disks[0], path)
     model = disk.part("Model")
     name = name or re.sub(r"[^a-z0-9]+", "_", path.stem.lower()).strip("_")
@@ -199,7 +199,7 @@ class _Part:
         value = self.block.get(key, default)
         if value is None:
             named = " ".join(filter(None, (self.block.type, self.block.name)))
-            raise InputError(f"{named}: no {key!r}", path=self.path)
+            raise InputError(f"{named} has no {key!r}", path=self.path)
         return value
 
     def number(self, key, default=None):
@@ -253,13 +253,13 @@ def _geometry(model):
         heads, cylinders = model.whole("Number of data surfaces"), model.whole("Number of cylinders")
         return layout_g4.geometry(layout.block, heads, cylinders, layout.path)
     if layout.block.type != "dm_layout_g1":
-        raise InputError(f"layout {layout.block.type}", path=layout.path, expected="dm_layout_g1 or dm_layout_g4")
+        raise InputError(f"layout is {layout.block.type}", path=layout.path, expected="dm_layout_g1 or dm_layout_g4")
     mapping, scheme = layout.whole("LBN-to-PBN mapping scheme"), layout.whole("Sparing scheme used")
     if not 0 <= mapping < len(MAPPINGS) or not 0 <= scheme < len(SCHEMES):
-        raise InputError(f"mapping {mapping}, sparing {scheme}", path=layout.path, expected="0 to 2, 0 to 10")
+        raise InputError(f"mapping is {mapping}, sparing is {scheme}", path=layout.path, expected="0 to 2, 0 to 10")
     zones = [_zone(_Part(zone, layout.path)) for zone in layout.list("Zones")]
     if not zones:
-        raise InputError("no zones", path=layout.path, expected="one dm_layout_g1_zone or more")
+        raise InputError("has no zones", path=layout.path, expected="one dm_layout_g1_zone or more")
     return {
         "sector_bytes": 512,
         "heads": model.whole("Number of data surfaces"),
@@ -273,7 +273,7 @@ def _geometry(model):
 def _zone(zone):
     defects = zone.list("defects")
     if len(defects) % 2:
-        raise InputError("defects: an odd number of entries", path=zone.path, expected="pairs: bad, spare")
+        raise InputError("defects has an odd number of entries", path=zone.path, expected="pairs: bad, spare")
     made = {
         "first_cylinder": zone.whole("First cylinder number"),
         "last_cylinder": zone.whole("Last cylinder number"),
@@ -297,7 +297,7 @@ def _short(number):
 
 def _mechanics(part):
     if part.block.type != "dm_mech_g1":
-        raise InputError(f"mechanics {part.block.type}", path=part.path, expected="dm_mech_g1")
+        raise InputError(f"mechanics is {part.block.type}", path=part.path, expected="dm_mech_g1")
     for key, value in ASSUMED_OF_MECHANICS.items():
         if part.get(key, value) != value:
             raise InputError(f"{key} = {part.get(key)}", path=part.path, expected=f"{value}")
@@ -323,7 +323,7 @@ def _seek(part):
             raise InputError("First ten seek times are malformed", path=part.path, expected="ten numbers")
         seek = {"short_ms": short, "short_sqrt_ms": root, "long_from": math.ceil(long_from), "long_ms": long}
         return seek | {"long_cylinder_ms": line} | ({"first_ms": first} if first else {})
-    raise InputError(f"seek type {kind!r}", path=part.path, expected="extracted, hpl or hplplus10")
+    raise InputError(f"seek type is {kind!r}", path=part.path, expected="extracted, hpl or hplplus10")
 
 
 def seek_file(path):

@@ -57,12 +57,12 @@ class _Parser:
             raise InputError("files source each other in a cycle, or too many are sourced", path=path)
         try:
             if self.path.stat().st_size > MOST_BYTES:
-                raise InputError(f"more than {MOST_BYTES >> 20} MiB; no parameter file is that large", path=path)
+                raise InputError(f"is larger than {MOST_BYTES >> 20} MiB; no parameter file is that large", path=path)
             text = self.path.read_text(encoding="utf-8-sig")
         except OSError as error:
             raise InputError(f"cannot be read: {error.strerror}", path=path) from error
         except UnicodeDecodeError as error:
-            raise InputError("not a text file", path=path, expected="a DiskSim parameter file") from error
+            raise InputError("is not a text file", path=path, expected="a DiskSim parameter file") from error
         if "\0" in text:
             raise InputError("contains a null character", path=path, expected="a DiskSim parameter file")
         self.tokens = []

@@ -20,7 +20,7 @@ cdef struct track_t:
     int32_t cylinder                # number of the track's cylinder; the outermost is 0
     int32_t head                    # surface
     int32_t sectors                 # number of sectors on the track, including spare and slipped ones
-    int32_t first                   # index in `by_track` of the track's first run; the next `first` ends its runs
+    int32_t first                   # index of the track's first run in `by_track`; its runs end before the next `first`
     int64_t width                   # width of a sector, rounded down, ticks
     uint64_t reciprocal             # 2**64 / sectors, rounded up
 
@@ -40,7 +40,7 @@ cdef struct mechanics_t:
     int64_t blocks                  # number of blocks of the drive; valid lbns are below this number
     int64_t rpm                     # revolutions per minute; ticks per ns
     int64_t head_switch             # time of a head switch, ns
-    int64_t write_settle            # time that a write's repositioning takes in addition, ns; may be negative
+    int64_t write_settle            # additional time to reposition for a write, ns; may be negative
     int64_t revolution              # time of a revolution, rounded up, ns
     uint64_t reciprocal             # 2**64 / rpm + 1
     int32_t shift                   # log2 of the number of blocks per bucket

@@ -8,10 +8,10 @@ cdef extern from *:
     """
     #define MISSPENALTY_NEVER (1LL << 61)
     """
-    const int64_t NEVER "MISSPENALTY_NEVER"  # later than any time, ns
+    const int64_t NEVER "MISSPENALTY_NEVER"  # a time later than any other, ns
 
 cdef enum:
-    IDLE = -1                       # no event to schedule
+    IDLE = -1                       # time that means "no event to schedule"
 
 cdef enum scheduler_t:              # rule by which the next request is chosen
     FCFS = 0                        # first come, first served
