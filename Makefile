@@ -1,21 +1,21 @@
 # Miss Penalty. `make` lists the targets; each makes the environment in .venv and builds the package when needed.
-# Needs Python 3.11 or newer with its headers, a C compiler, make, and access to a Python package registry.
+# They need Python 3.11 or newer with its headers, a C compiler, make, and access to a Python package registry.
 
 PYTHON ?= python3
 CORES ?= all
 VENV := .venv
 BIN := $(VENV)/bin
-# Runs a command that finds the environment's tools; VENV may be an absolute path.
+# TOOLS runs a command with the environment's tools on its path; VENV may be an absolute path.
 TOOLS = PATH="$$(CDPATH= cd $(BIN) && pwd):$$PATH"
 
-# Snakemake itself would report braces in the path only after everything is installed and built.
+# Refuse braces in the path here, because Snakemake would report them only after everything is installed and built.
 ifneq ($(filter reproduce supplement smoke site report lint,$(MAKECMDGOALS)),)
 ifneq ($(findstring {,$(CURDIR))$(findstring },$(CURDIR)),)
 $(error $(CURDIR): Snakemake takes braces in a path for a wildcard; move the checkout to a folder without them)
 endif
 endif
 
-# $(call check,targets,VARIABLE,condition on $$v,what to give) refuses a value before one of the targets installs or builds anything.
+# $(call check,targets,VARIABLE,condition on $$v,what to give) refuses a bad value before any of the targets installs or builds anything.
 check = $(if $(filter $(1),$(MAKECMDGOALS)),$(if $(shell v='$($(2))'; { $(3); } 2>/dev/null && echo yes),,$(error $(2)=$($(2)): $(4))))
 SWITCH = case "$$v" in ""|yes|1|true|no|0|false) ;; *) exit 1;; esac
 IS_PORT = [ "$$v" -ge 0 ] && [ "$$v" -le 65535 ]
@@ -29,9 +29,9 @@ $(call check,reproduce supplement report verify,OFFLINE,$(SWITCH),give yes (fetc
 export MPLBACKEND := Agg
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-# pip installs what compiling needs and uv, which installs the rest in seconds instead of a minute. uv does not read pip's settings,
-# so it is given those that say where packages come from; those in variables go before those in files. If uv fails, for
-# example because a registry asks for a password that pip has from a keyring, pip installs the rest, too.
+# pip installs the build requirements and uv, and uv installs the rest in seconds instead of a minute. uv does not read pip's
+# settings, so it is given those that say where packages come from; settings in environment variables override those in files.
+# If uv fails, for example because a registry requires a password that pip takes from a keyring, pip installs the rest as well.
 PIP = $(BIN)/python -m pip install --quiet --no-compile
 LIKE_PIP = eval "$$($(BIN)/python -m pip config list | sort -r | sed -n -E -e "/='[^']*'$$/!d" -e 's/\\n/ /g' -e 's/^[^.]*\.//' \
   -e 's/^index-url=/export UV_DEFAULT_INDEX=/p' -e 's/^extra-index-url=/export UV_INDEX=/p' \
@@ -40,13 +40,13 @@ LIKE_PIP = eval "$$($(BIN)/python -m pip config list | sort -r | sed -n -E -e "/
 INSTALL = { ($(LIKE_PIP); $(BIN)/uv pip install --quiet --python $(BIN)/python $(1)) || \
   { echo "uv could not install them; pip does, which takes longer"; $(PIP) $(1); }; }
 
-# Jobs start in a third of the time if packages are compiled to bytecode, even where Python may not write it. compileall does
-# that on all cores, except for what no job imports: half of all code. Its failures on files for other Pythons are ignored.
+# Jobs start in a third of the time if packages are compiled to bytecode. compileall does this on all cores, even if Python is not
+# allowed to write bytecode itself. Skip the half of all code that no job imports, and ignore failures on files for other Pythons.
 SPARED := tests?|Cython|mesonbuild|pip|pkg_resources|setuptools|distutils|docutils|git|scipy/signal|pydantic/v1
 SPARED := $(SPARED)|sqlalchemy/(dialects/[mop].*|ext|testing)|debugpy|botocore|async_api|mypyc?
 COMPILE = { $(BIN)/python -m compileall -q -j 0 -x '/($(SPARED))/' $(1) >/dev/null 2>&1 || true; }
 
-# If the registry cannot be reached, pip only says "No matching distribution found"; this message adds what to do.
+# If the registry cannot be reached, pip only says "No matching distribution found"; this message adds the remedy.
 # Lock files are complete, so nothing is resolved.
 LOCKED = --no-deps --require-hashes --requirement $<
 WHEELS = python3 -m pip download --require-hashes --requirement $(<:-build.lock=.lock) --dest wheels
@@ -54,8 +54,8 @@ UNREACHABLE = { echo 'Packages that $< names could not be installed. If no packa
   run "$(WHEELS)" where one can (same system, same Python), copy the folder here, and run \
   PIP_NO_INDEX=1 PIP_FIND_LINKS=wheels make $(1)'; exit 1; }
 
-# What the package is built from, and what it reads where it is installed: of the studies, this excludes the text of the paper,
-# the rules, published tables and tests, which are read in the checkout. Folders are listed as well, because only the folder's
+# List the files that the package is built from and those that it reads once it is installed. This excludes the studies' text of
+# the paper, rules, published tables and tests, which are read in the checkout. List folders as well, because only the folder's
 # time stamp shows that a source was removed.
 SOURCES := pyproject.toml meson.build tools/cython_modules.py \
   $(shell find src studies data/drives data/conformance ! -path '*__pycache__*' ! -name '*.so' ! -path 'studies/*/tests*' \
@@ -64,8 +64,9 @@ SOURCES := pyproject.toml meson.build tools/cython_modules.py \
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-# With `make -j`, two targets would install packages into the environment at once, or test while the results change. Only the
-# wheel and the environment, for which this file calls make again, are made side by side.
+# Make one target at a time even with `make -j`: otherwise, two targets could install packages into the environment at once, or
+# tests could run while the results change. Only the wheel and the environment, for which this file calls make again, are made
+# in parallel.
 ifeq ($(filter $(VENV)/.wheel,$(MAKECMDGOALS)),)
 .NOTPARALLEL:
 endif
@@ -79,7 +80,7 @@ reproduce: build  ## make the papers' tables and figures, the claims and the pap
 	$(RUN) $(if $(call on,$(OFFLINE)),--offline)
 	$(BIN)/python workflow/scripts/refresh_readme.py
 
-supplement: build  ## make what make reproduce makes, and also the sensitivities, scales and supplement
+supplement: build  ## do what `make reproduce` does, and also make the sensitivities, scales and supplement
 	$(RUN) --supplement $(if $(call on,$(OFFLINE)),--offline)
 	$(BIN)/python workflow/scripts/refresh_readme.py
 
@@ -87,15 +88,15 @@ cost:  ## write what the last full run cost on this machine into README.md and A
 	@test -x $(BIN)/python || { echo "There is no environment yet, so nothing was run in this checkout: make reproduce"; exit 1; }
 	$(BIN)/python workflow/scripts/refresh_readme.py --cost
 
-smoke: build  ## make the first results of make reproduce, and compare them with the archived tables: takes minutes
+smoke: build  ## make the first results of `make reproduce`, and compare them with the archived tables: takes minutes
 	$(RUN) --first
 
 test: build $(VENV)/.test  ## run the tests, including an end-to-end run on a small trace
 	HYPOTHESIS_STORAGE_DIRECTORY=build/hypothesis PYTHONDONTWRITEBYTECODE=1 \
 	  $(BIN)/python -m pytest -o cache_dir=build/pytest_cache --numprocesses auto --dist loadfile --no-loadscope-reorder --durations 20 $(PYTEST_ARGS)
 
-# This build has bounds checks, AddressSanitizer and UndefinedBehaviorSanitizer, which also finds overflows. Two reports are off:
-# leaks, because Python does not free all its memory at exit, and mismatches of new and free, which libCacheSim's binding has.
+# This build has bounds checks, AddressSanitizer and UndefinedBehaviorSanitizer, which also finds overflows. Two kinds of report are
+# off: leaks, because Python does not free all its memory at exit, and mismatches of new and free, which libCacheSim's binding has.
 SANITIZED := tests/policies tests/prefetch tests/disks tests/latency tests/replay tests/traces tests/fuzz tests/project/test_kernels.py \
   $(wildcard $(addprefix studies/,hac/tests/test_object*.py hac/tests/test_oo7.py mq/tests/test_storage_server*.py \
   epcm/tests/test_file_client*.py vlog/tests/test_virtual_log*.py vlog/tests/test_file_systems.py vlog/tests/test_eager_models.py \
@@ -111,7 +112,7 @@ test-sanitizers: build $(VENV)/.test  ## run the kernels' tests on a build with 
 	  HYPOTHESIS_STORAGE_DIRECTORY=build/hypothesis $(BIN)/python -m pytest -o cache_dir=build/pytest_cache $(SANITIZED)
 
 LANGUAGES ?= python,go,javascript,rust,java
-conformance: build $(VENV)/.test  ## test whether cache libraries have the policies they claim (with go, cargo, npm, mvn; languages whose tool is missing are left out)
+conformance: build $(VENV)/.test  ## test whether cache libraries implement the policies they claim (with go, cargo, npm, mvn; languages whose tool is missing are left out)
 	$(BIN)/python conformance/run.py --languages $(LANGUAGES)
 
 EXECUTIONS ?= 1000000
@@ -208,7 +209,7 @@ archive: build  ## pack the results with checksums of all files (RO-Crate), in b
 	$(BIN)/python -m misspenalty_studies.common.reporting.archive write
 
 $(call check,verify,RERUN,$(SWITCH),give yes (reproduce the results first) or no)
-# Without an archive, it stops before it builds or runs anything.
+# Without an archive, this target stops before it builds or runs anything.
 verify: $(if $(ARCHIVE),$(if $(shell test -f "$(ARCHIVE)" && echo yes),$(if $(call on,$(RERUN)),reproduce,build)))  ## compare an archive file by file with this checkout; RERUN=yes reproduces the results first: make verify ARCHIVE=….zip
 	@test -n "$(ARCHIVE)" || { echo "Name the archive: make verify ARCHIVE=misspenalty-results-….zip"; exit 2; }
 	@test -f "$(ARCHIVE)" || { echo "There is no file $(ARCHIVE): name the archive, make verify ARCHIVE=misspenalty-results-….zip"; exit 2; }
@@ -233,7 +234,7 @@ build: $(VENV)/.package  ## build the package and install it into .venv
 
 environment: $(VENV)/.environment  ## make .venv with the packages that a run needs (requirements.lock)
 
-# The group `test` includes all others and is resolved first. uv keeps versions that it finds in its output file, so each other
+# The group `test` includes all others and is resolved first. uv keeps versions that it finds in its output file, so every other
 # lock starts as a copy of requirements-test.lock and gets the same versions.
 RESOLVE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --no-header
 lock: $(VENV)/.compilers  ## make requirements*.lock again from the groups of pyproject.toml
@@ -264,7 +265,7 @@ $(VENV)/.created:
 	  { echo "No virtual environment could be made: install python3-venv (Debian, Ubuntu)"; exit 1; }
 	@touch $@
 
-# The packages that compiling needs are installed first; kernels compile while the others are installed.
+# Install the build requirements first, so that kernels compile while the other packages are installed.
 $(VENV)/.compilers: requirements-build.lock | $(VENV)/.created
 	@$(PIP) $(LOCKED) || $(call UNREACHABLE,build)
 	@touch $@
@@ -275,7 +276,7 @@ $(VENV)/.environment: requirements.lock | $(VENV)/.compilers
 	@$(call COMPILE,$(VENV)/lib)
 	@touch $@
 
-# These packages are needed only by some targets: the tests, the documentation, the notebooks.
+# These packages are needed only for the tests, the documentation or the notebooks.
 $(VENV)/.test $(VENV)/.docs $(VENV)/.lab: $(VENV)/.%: requirements-%.lock | $(VENV)/.package
 	@echo "Installing the locked packages of $<"
 	@$(call INSTALL,$(LOCKED)) || $(call UNREACHABLE,$*)
@@ -283,8 +284,8 @@ $(VENV)/.test $(VENV)/.docs $(VENV)/.lab: $(VENV)/.%: requirements-%.lock | $(VE
 	@touch $@
 
 # A compiled kernel left among the sources would be installed over the one built here, so such files are deleted first. The wheel
-# is kept next to its time stamp, so that a deleted folder build or another environment's wheel cannot take its place. MAKEFLAGS
-# is empty because ninja would report an error about make's job server, which it cannot reach through pip.
+# is kept next to its time stamp, so that deleting the folder build does not remove it, and no other environment's wheel replaces
+# it. MAKEFLAGS is empty because ninja would report an error about make's job server, which it cannot reach through pip.
 TAG = cp$$($(BIN)/python -c 'import sys; print(*sys.version_info[:2], sep="")')
 $(VENV)/.wheel: $(VENV)/.compilers $(SOURCES)
 	@echo "Building the package"; find src studies -name '*.so' -delete; rm -rf $(VENV)/wheels
@@ -292,8 +293,8 @@ $(VENV)/.wheel: $(VENV)/.compilers $(SOURCES)
 	  --wheel-dir $(VENV)/wheels --config-settings=build-dir=build/wheel-$(TAG) . || { rm -rf build/wheel-$(TAG); exit 1; }
 	@touch $@
 
-# If the package is installed in editable mode, it stays so, and only its kernels are updated. The line that calls make is
-# run even by `make --dry-run`, so it does nothing else.
+# If the package is installed in editable mode, it stays in that mode, and only its kernels are updated. `make --dry-run` runs
+# even the line that calls make, so this line does nothing else.
 EDITABLE = ls $(VENV)/lib/python*/site-packages/_misspenalty_editable_loader.py >/dev/null 2>&1 && [ -d build/$(TAG) ]
 $(VENV)/.package: $(VENV)/.compilers requirements.lock $(SOURCES)
 	@$(MAKE) --silent --no-print-directory --jobs=2 $(VENV)/.environment $$({ $(EDITABLE); } || echo $(VENV)/.wheel)

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-# pytest runs one worker per processor: in each of the many processes that the tests start, threads of BLAS only wait,
-# which takes processor time.
+# pytest runs one worker per processor, so in the many processes that the tests start, BLAS threads would only wait and
+# waste processor time.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # The time that an example takes depends on the machine, but no test may fail because the machine is busy, or because
@@ -43,7 +43,7 @@ def pytest_make_collect_report(collector):
 
 
 def failed_in_ci(report):
-    """Return the report, turned into a failure if the variable CI is set and the test skipped without permission."""
+    """Return the report; turn it into a failure if the variable CI is set and the test skipped without permission."""
     if report.skipped and os.environ.get("CI") and not hasattr(report, "wasxfail"):
         reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
         if not is_permitted(reason):

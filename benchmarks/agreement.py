@@ -5,7 +5,7 @@ every count must be equal; the same holds for SLRU, LIRS and W-TinyLFU under the
 (`misspenalty.policies.libcachesim`). LIRS and W-TinyLFU under our rules, and Random, are listed with their differences.
 
 `literature` compares with published hit ratios and an independent recomputation, each with an appropriate tolerance.
-The authors of some columns tuned parameters for each size and did not print them. For these columns, rows with other
+The authors of some columns tuned parameters for each size and did not publish them. For these columns, rows with other
 parameters follow; we chose those parameters to fit the published values, so these rows explain the
 values but confirm nothing.
 
@@ -31,7 +31,7 @@ FILES |= {name: f"arc/{name}.lis.zst" for name in ("OLTP", "P3", "P6")} | {"orm-
 FORMATS = {"orm-busy": "u32be"}
 COMPARED = ("zipf", "OLTP", *LIRS_TRACES)
 SHARES = (5, 10, 20, 50, 100, 200, 400, 800)  # sizes, in thousandths of the footprint
-FOURTHS, SMALLEST = 4, 20  # libCacheSim's SLRU needs sizes in multiples of 4, its S3-FIFO two blocks for S
+FOURTHS, SMALLEST = 4, 20  # libCacheSim's SLRU needs multiples of 4 blocks, and its S3-FIFO 2 blocks in S
 
 APART = {
     "lirs": "theirs also makes a LIR block HIR at a hit in Q when no block takes its place, and limits S differently",
@@ -39,7 +39,7 @@ APART = {
     "wtinylfu": "theirs counts different accesses in another sketch, and its window grows until the cache is full",
 }
 
-# published name: our name and parameters; the first entry is the definition, others explain the column
+# Map each published name to our name and parameters. The first entry is the definition; the others explain the column.
 LITERATURE = {
     "LRU": [("lru", {})],
     "MIN": [("opt", {})],
@@ -53,7 +53,7 @@ LITERATURE = {
     "LFU": [("lfu", {}), ("lfu", {"history": 4})],
 }
 OLTP_SIZES = (1000, 2000, 5000, 10000, 15000)  # sizes in the published table of ten policies
-RECOMPUTED = {"LRU": 0.005, "MIN": 0.005, "ARC": 0.05}  # tolerance in points; the recomputed ratios have two decimals
+RECOMPUTED = {"LRU": 0.005, "MIN": 0.005, "ARC": 0.05}  # tolerance in points: the recomputed ratios have two decimals
 
 
 def load(name):

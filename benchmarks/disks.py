@@ -1,15 +1,15 @@
 """Measure simulated drives: requests per second, and how close service times come to measured ones.
 
 `speed` serves random requests on one thread, one at a time and through each queue discipline, for two numbers of
-requests; the cost per request should be the same. DiskSim 4.0 simulates 20,000 to 54,000 per second on a current
-machine.
+requests; the cost per request should be the same. DiskSim 4.0 simulates 20,000 to 54,000 requests per second on a
+current machine.
 
 `demerit` compares six measured drives with DiskSim 4.0, and shows the effect of each departure from DiskSim's reading
 of its parameters (`misspenalty.disks.disksim.decisions`) alone. A matrix of drives and departures follows, with the
 demerits without and with the departure. It includes drives that meet the condition of a departure but are read without
-it. The departure ``buffer`` is compared with DiskSim's whole reading, and each of the others is added alone to
-``buffer``. The last table leaves out one drive at a time: it has the mean change of the demerit over the other drives
-that meet the condition, and the change on the drive left out.
+it. The departure ``buffer`` is compared with DiskSim's own reading, and each of the others is added alone to
+``buffer``. The last table leaves out one drive at a time: it has the mean change in the demerit over the other drives
+that meet the condition, and the change on the drive that is left out.
 
     python benchmarks/disks.py speed --csv out.csv
     python benchmarks/disks.py demerit --csv out.csv
@@ -33,14 +33,14 @@ from misspenalty.io.files import write_csv
 ROOT = Path(__file__).parents[1]
 TRACES = Path(os.environ.get("MISSPENALTY_SHARED_TRACES", ROOT / "data" / "external")) / "drives"
 DRIVES = ("cheetah9lp", "hp97560", "ultrastar_146z10")
-DISKSIM = (20_000, 54_000)  # requests per second, by drive
-DEMERITS = {  # DiskSim 4.0's, published with the traces, ms
+DISKSIM = (20_000, 54_000)  # lowest and highest number of requests per second, depending on the drive
+DEMERITS = {  # DiskSim 4.0's demerits, ms, published with the traces
     "hp_c2247a": 0.090, "hp_c3323a": 0.306, "dec_rz26": 0.340, "atlas_III": 0.378, "cheetah9LP": 0.107,
     "ibm18es": 0.135,
 }  # fmt: skip
 BUFFER = "buffer"  # the departure that does not change any of a drive's values
 UNSUPPORTED = "not held: "  # marks a departure that a description lacks, although the drive meets the condition for it
-LOAD, DEPTH = 0.95, 64  # share of the time that a drive is busy; requests that its scheduler sees
+LOAD, DEPTH = 0.95, 64  # share of the time that a drive is busy; number of requests that its scheduler sees
 
 
 def requests(kind, n):
@@ -78,7 +78,7 @@ def speed(n, repeat):
 
 
 def mean_service(kind, way, lbn, count, write, sample=20_000):
-    """Return the mean time of a request while others are always waiting, ns."""
+    """Return the mean time of a request, ns, while others are always waiting."""
     part = slice(0, min(sample, len(lbn)))
     none = np.zeros(len(lbn[part]), np.int64)
     records = as_they_arrive(kind.drive(way, 4), none, lbn[part], count[part], write[part])
@@ -113,7 +113,7 @@ def unsupported(base, decisions):
 
 
 def alone(row):
-    """Return the departure that a row's reading consists of; None if there are several or none."""
+    """Return the only departure in a row's reading; None if the reading has several departures or none."""
     if row.reading == "as we read it":
         return row.decisions if row.decisions in DECISIONS else None
     return row.reading.removeprefix(UNSUPPORTED).removesuffix(" alone") if row.reading.endswith(" alone") else None

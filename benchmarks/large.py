@@ -29,9 +29,9 @@ from misspenalty.plotting import save_figure
 from misspenalty.plotting.style import PAGE, new_figure, styled
 from misspenalty.policies import known_policies
 
-CHUNK = 1 << 20  # requests at a time
+CHUNK = 1 << 20  # requests generated at a time
 SCATTER = np.uint64(0x9E3779B97F4A7C15)  # odd, so that no two blocks have the same address
-POLICIES = ("lru", "s3fifo")  # replayed exactly at every length
+POLICIES = ("lru", "s3fifo")  # policies that are replayed exactly at every length
 ONLINE = [name for name, policy in known_policies().items() if not policy.offline]
 EXACT = 10_000_000  # maximum number of requests for which every policy is replayed exactly
 BLOCK = 4096  # bytes of a block, for the footprint in the figure
@@ -143,7 +143,7 @@ def main():
     parser.add_argument("--sampled", help="CSV of the policies' estimates")
     parser.add_argument("--append", action="store_true", help="keep the rows of other lengths in these files")
     parser.add_argument("--figure", type=Path, help="PNG of time and memory")
-    parser.add_argument("--one", help=argparse.SUPPRESS)  # measures this file alone, and prints JSON
+    parser.add_argument("--one", help=argparse.SUPPRESS)  # file to measure alone, with the result as JSON
     options = parser.parse_args()
     if options.one:
         print(json.dumps(measure(options.one, *options.requests)))

@@ -34,7 +34,7 @@ LEAN = ("lru", "fifo", "sieve", "clock")  # policies that may use 16 bytes per b
 GIANT_BLOCKS = 1 << 20
 GIANT_CACHE = GIANT_BLOCKS // 10
 CHUNK = 1 << 20  # requests generated at a time
-SHORT, LONG = 10_000_000, 1_000_000_000  # requests
+SHORT, LONG = 10_000_000, 1_000_000_000  # requests in the short and the long run
 
 
 def median(run, repeat, clock=time.process_time):
@@ -131,14 +131,14 @@ def threads(trace, repeat):
 
 
 def memory(trace):
-    """Report each kernel's bytes per distinct block, for a cache of a tenth of the blocks, without the mapped trace."""
+    """Report each kernel's bytes per distinct block, without the mapped trace, in a cache of a tenth of the blocks."""
     for name, definition in known_policies().items():
         kernel = definition.cache(trace.blocks // 10, trace.address, {})
         yield row(f"{name}, memory", kernel.memory / trace.blocks, "B/block", "<= 16" if name in LEAN else "<= 32")
 
 
 def generated(requests, seed=42):
-    """Yield `requests` ids up to GIANT_BLOCKS in chunks, log-uniform (close to Zipf(1.0)), never all in memory."""
+    """Yield `requests` log-uniform ids up to GIANT_BLOCKS (close to Zipf(1.0)) in chunks that take little memory."""
     generator = np.random.default_rng(seed)
     for begin in range(0, requests, CHUNK):
         n = min(CHUNK, requests - begin)

@@ -7,10 +7,10 @@ blocks and fetches of 100 steps. The goals are 10 million requests per second wi
 with a disk.
 
 `over_parts` is the time of `penalty` relative to the sum of the times of its parts: the same trace and policy without a
-device (`misspenalty.simulate`) and, for the disk, LRU's read misses through the drive's queue without a cache, also in
-the row of ARC; 1 means that combining them costs nothing. It is not computed for the flash drive.
-`libcachesim_over_ours` is the time that libCacheSim, which has no device, takes to count the hits and misses of the
-same references, relative to the time of `penalty`. Times are CPU times, the smallest of three.
+device (`misspenalty.simulate`) and, for the disk, LRU's read misses through the drive's queue without a cache (the row
+of ARC uses LRU's misses, too). A value of 1 means that combining the parts costs nothing. It is not computed for the
+flash drive. `libcachesim_over_ours` is the time that libCacheSim, which has no device, takes to count the hits and
+misses of the same references, relative to the time of `penalty`. Times are CPU times, the smallest of three.
 """
 
 import argparse
@@ -32,7 +32,8 @@ REPEATS = 3
 def drawn(references, gap_ns, seed=1):
     """Draw a trace of references from a Zipf-like law."""
     random = np.random.default_rng(seed)
-    rank = np.minimum(BLOCKS ** random.random(references), BLOCKS - 1).astype(np.int64)  # density 1 / rank
+    # The probability of a rank is proportional to 1 / rank.
+    rank = np.minimum(BLOCKS ** random.random(references), BLOCKS - 1).astype(np.int64)
     names = random.permutation(BLOCKS)[rank]
     when = np.cumsum(random.integers(0, 2 * gap_ns, references))
     return misspenalty.Trace.from_blocks(names, random.random(references) < 0.25, when, name="drawn")

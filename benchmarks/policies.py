@@ -6,10 +6,10 @@ be where the tests expect them; the cache holds a tenth of their blocks. One thr
 `simulate` does; compiling it (dense ids) is timed separately. libCacheSim runs in the same process: its replay loop, in
 C, reads an oracleGeneral file, with a hash table of 2**20 slots, its best size here. The runs of the two alternate, and
 the medians of the repeats are compared. Long runs of libCacheSim are repeated less often. Times are CPU times of the
-thread, on which other load on the machine has less influence.
+thread, which depend less on the other load on the machine than wall-clock times.
 
 `ratio` compares our replay of the compiled trace with libCacheSim's replay of its file. `ratio_from_file` adds to our
-time that of opening and compiling the same file, once per policy, as for a trace that is never used again.
+time that of opening and compiling the same file, once per policy, as for a trace that is used only once.
 
 The first row, `limit`, is not a policy but one pass over the trace that reads and writes one node of four bytes per
 request. No policy that keeps four bytes per block can be faster; those that keep one byte per block can.
@@ -46,29 +46,30 @@ SHA256 = "ab8709b12a55a52b07cf878c0825447c63355fa352a6552b10bb8827098b26bd"
 HASHPOWER = 20
 TRACES = Path(os.environ.get("MISSPENALTY_SHARED_TRACES", Path(__file__).parents[1] / "data" / "external"))
 WORKLOADS = {"zipf": None, "oltp": "arc/OLTP.lis.zst", "p6": "arc/P6.lis.zst"}
-SHARE = 10  # blocks of a trace per block of the cache
+SHARE = 10  # distinct blocks of the trace per block of the cache
 ZIPF_CACHE = 100_000
-PEER_SECONDS = 5  # CPU time after which libCacheSim's run of a policy is not repeated
+PEER_SECONDS = 5  # CPU seconds above which libCacheSim's run of a policy is not repeated
 
-# policy: libCacheSim's name and options, and the parameters with which our counts are equal, except where noted
+# Map each policy to libCacheSim's name and options, and to the parameters with which our counts equal libCacheSim's,
+# except where noted.
 PEERS = {
     "2q": ("TwoQ", {}, {}),
     "arc": ("ARC", {}, {}),
     "clock": ("Clock", {}, {}),
     "fifo": ("FIFO", {}, {}),
     "lfu": ("LFU", {}, {}),
-    "lirs": ("LIRS", {}, {"stack_limit": 2}),  # theirs also turns LIR blocks into HIR at hits in Q: misses differ
+    "lirs": ("LIRS", {}, {"stack_limit": 2}),  # theirs also turns LIR blocks into HIR at hits in Q, so misses differ
     "lru": ("LRU", {}, {}),
     "lru2": ("LRUK", {"k": 2}, {"history": 0}),
     "mq": ("MQ", {"lifetime": 10_000}, {"life_time": 10_000, "recall_first": 1}),
     "opt": ("Belady", {}, {}),
-    "random": ("Random", {}, {}),  # different random draws: misses differ
+    "random": ("Random", {}, {}),  # random draws differ, and so do misses
     "s3fifo": ("S3FIFO", {}, {}),
     "sieve": ("Sieve", {}, {}),
     "slru": ("SLRU", {}, {"segments": 4, "protected": 0.75, "fill_up": 1}),
-    "wtinylfu": ("WTinyLFU", {}, {}),  # a different sketch with different input: misses differ
+    "wtinylfu": ("WTinyLFU", {}, {}),  # the sketch and its input differ, and so do misses
 }
-RULES = {  # policies that libCacheSim runs by its own rules, and our names for these
+RULES = {  # definitions of the policies that libCacheSim runs by its own rules
     "slru": SLRU_DEFINITION,
     "lirs": LIRS_DEFINITION,
     "wtinylfu": WTINYLFU_DEFINITION,
@@ -135,7 +136,8 @@ def oracle_general(dense, blocks):
     """Write the trace to a temporary file in libCacheSim's own format, and return the file's path."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "trace.oracleGeneral")
-        as_records(dense, blocks).tofile(path)  # no name holds the records, so that they take no memory in a benchmark
+        # Bind the records to no name, so that they do not take up memory during the benchmark.
+        as_records(dense, blocks).tofile(path)
         yield path
 
 

@@ -2,12 +2,12 @@
 
 This reads the plan of a full run, `make supplement`, from Snakemake (a dry run of all jobs), and the cost of its jobs
 from `results/benchmarks`, where a run writes it. A job takes its CPU time divided by the cores that it may use, plus
-the start of a process; the scheduler picks the job with the longest path to the end first. Jobs that were not measured
-are listed and left out.
+the time to start a process; the scheduler first picks the job with the longest path to the end. Jobs that were not
+measured are listed and left out.
 
     python benchmarks/scaling.py --csv results/bench/scaling.csv --figure results/bench/scaling.png
     python benchmarks/scaling.py --jobs results/bench/jobs.csv            # time and memory of each rule
-    python benchmarks/scaling.py --profile                                # writes them into the SLURM profile
+    python benchmarks/scaling.py --profile                                # write both into the SLURM profile
     python benchmarks/scaling.py --configfile config/config.yaml config/full.yaml --factor 'sarc_run=16'
 
 `--factor RULE=NUMBER` multiplies the CPU time of a rule, for a configuration whose jobs were measured at another scale.
@@ -32,8 +32,8 @@ from misspenalty.io.files import write_csv
 from misspenalty_studies.common.reporting.provenance import read_benchmark
 
 CORES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
-EXCLUSIVE = 1000  # threads of a job that runs alone
-START = 0.8  # s to start Snakemake's process for a job; measured on two cores with a job that does nothing
+EXCLUSIVE = 1000  # number of threads by which a job states that it runs alone
+START = 0.8  # seconds to start Snakemake's process for a job, measured on two cores with an empty job
 PROFILE = Path("workflow/profiles/slurm/config.yaml")
 LEAST_MB, LEAST_MINUTES, MARGIN = 2000, 30, 2  # the cluster's defaults; a job requests MARGIN times what was measured
 FACTOR, ESTIMATE = "RULE=NUMBER", "RULE=SECONDS,MB"
@@ -50,13 +50,14 @@ class Job:
     rule : str
     inputs, outputs : list of str
     benchmark : str or None
-        File with the time and memory that it took.
+        File with the time and memory that the job took.
     threads : int
-        Cores that it can use; `EXCLUSIVE` or more take all cores and use one, so that nothing else runs.
+        Number of cores that the job can use; a job with `EXCLUSIVE` or more takes all cores, so that nothing else runs,
+        and uses one.
     cpu_s, megabytes : float
         CPU time and memory; NaN where they were not measured.
     after : set of int
-        Jobs that it waits for.
+        Numbers of the jobs that this job waits for.
     """
 
     rule: str
@@ -138,7 +139,7 @@ def numbers_by_rule(texts, form, jobs):
 
 
 def measure(jobs, folders, factors=(), estimates=()):
-    """Fill in time and memory from `results/benchmarks` in these folders; the first one with a job's file is used.
+    """Fill in time and memory from `results/benchmarks` in these folders; use the first folder with a job's file.
 
     Parameters
     ----------

@@ -1,10 +1,10 @@
 """Time reading a table of ten million rows, next to pyarrow's CSV reader alone.
 
-A row has a time, an operation, an address and a size. There are three files: one with commas, all columns of which are
-used; the same file with only its address used; and one with tabs. For each file, the result has a row per step,
-with the CPU seconds of one process and the ns per row. In the steps, pyarrow splits and converts the columns on one
-thread; our reader makes requests; their blocks are numbered; and `open_trace` compiles a trace. What remains of the
-time of `open_trace` is mostly writing.
+A row has a time, an operation, an address and a size. There are three files: one with commas, whose columns are all
+used; the same file with only its address used; and one with tabs. For each file, the result has a row per step, with
+the CPU seconds of one process and the ns per row. In the steps, pyarrow splits and converts the columns on one thread;
+our reader makes requests; their blocks are numbered; and `open_trace` compiles a trace. The rest of the time of
+`open_trace` is mostly spent on writing.
 
     python benchmarks/tables.py --csv out.csv                  # two minutes, 1 GB in TMPDIR
     python benchmarks/tables.py --rows 1000000

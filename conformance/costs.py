@@ -1,7 +1,7 @@
 """Measure how the differences of the cache libraries change hit ratios, and write results/conformance/costs.csv.
 
     python conformance/costs.py OLTP=OLTP.lis P6=P6.lis               # every library that differs
-    python conformance/costs.py OLTP=OLTP.lis --languages python,go   # some; the rows of the others are kept
+    python conformance/costs.py OLTP=OLTP.lis --languages python,go   # only these; the rows of the others are kept
 
 A library differs if its row in results/conformance/libraries.json names a first vector that differs. The library and
 our kernel of the claimed policy each replay every trace once, from an empty cache. The cache holds 5 % of the blocks of
@@ -25,7 +25,7 @@ from misspenalty.io.files import atomic_path
 from misspenalty.traces import Trace
 
 COSTS = RESULTS.with_name("costs.csv")
-SHARE = 0.05  # capacity as a share of the blocks of a trace
+SHARE = 0.05  # capacity of the cache as a share of the blocks of a trace
 COLUMNS = ["language", "cache", "policy", "trace", "references", "capacity", "definition", "library", "difference"]
 
 

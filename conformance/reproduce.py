@@ -1,11 +1,11 @@
 """Run each reproduction of a difference twice, and compare what it prints with what its first line says.
 
     python conformance/reproduce.py                        # every language whose tools are installed
-    python conformance/reproduce.py --languages python,go  # some
+    python conformance/reproduce.py --languages python,go  # only these
 
 A reproduction is a program in the library's own language that uses nothing but the library. Its first line states
 the cache, its capacity, the trace, what the program prints, and what the policy would print. Both are either outcomes,
-where 1 is a hit, or a number of hits (with ``over`` or ``under``, a bound on it). In a trace, ``w1`` writes block 1,
+where 1 is a hit, or a number of hits (or a bound on it, with ``over`` or ``under``). In a trace, ``w1`` writes block 1,
 ``1-4`` is ``1 2 3 4``, and ``n n-20 for n to 100`` requests block n for each n from 1 to 100, and after it block n-20
 if n is larger than 20.
 """
@@ -19,7 +19,7 @@ import sys
 
 from run import BUILD, BUILDS, HERE, available, languages
 
-FOLDERS = {"rust": HERE / "rust" / "examples"}  # where Cargo looks for them; other languages use `reproductions`
+FOLDERS = {"rust": HERE / "rust" / "examples"}  # Cargo looks for programs there; other languages use `reproductions`
 ANSWER = r"[01]+|(?:over |under )?\d+ hits"
 SAYS = re.compile(
     r"(?://|#) (?P<cache>\S+), capacity (?P<capacity>\d+), trace (?P<trace>[^:]+): "
@@ -83,7 +83,7 @@ def command(language, path):
         return ["cargo", "run", "--release", "--quiet", "--example", path.stem], HERE / "rust"
     if language == "java":
         return ["java", "-cp", BUILD / "java" / "lib" / "*", path], HERE
-    copied = shutil.copy(path, BUILD / "javascript")  # Node looks for the libraries there
+    copied = shutil.copy(path, BUILD / "javascript")  # Node looks for the libraries next to the program
     return ["node", copied], HERE
 
 

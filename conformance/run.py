@@ -1,7 +1,7 @@
 """Run the conformance vectors through cache libraries, and write results/conformance/libraries.json.
 
     python conformance/run.py                        # every language whose tools are installed
-    python conformance/run.py --languages python,go  # some; the rows of the others are kept
+    python conformance/run.py --languages python,go  # only these; the rows of the others are kept
 
 Every cache is run twice. A cache whose two runs differ is judged like one whose outcomes depend on chance.
 """
@@ -23,12 +23,12 @@ ROOT = Path(__file__).parents[1]
 HERE, BUILD = ROOT / "conformance", ROOT / "build" / "conformance"
 RESULTS = ROOT / "results" / "conformance" / "libraries.json"
 VECTORS = ROOT / "data" / "conformance"
-RUNS = 30  # runs of a cache whose outcomes depend on chance, in each of the two calls of its adapter
+RUNS = 30  # runs per call of the adapter, if outcomes depend on chance; there are two calls
 
 
 def build_python():
     """Make an environment with the pinned libraries, and return the adapter's command."""
-    if not (BUILD / "python" / "bin" / "pip").exists():  # venv installs pip last, so the environment is incomplete
+    if not (BUILD / "python" / "bin" / "pip").exists():  # venv installs pip last: there is no complete environment
         subprocess.run([sys.executable, "-m", "venv", "--clear", BUILD / "python"], check=True)
     python = BUILD / "python" / "bin" / "python"
     subprocess.run([python, "-m", "pip", "install", "-q", "-r", HERE / "python" / "requirements.txt"], check=True)

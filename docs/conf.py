@@ -10,7 +10,7 @@ from misspenalty_studies.common.configuration import tables
 
 project = "Miss Penalty"
 author = "The Miss Penalty authors"
-project_copyright = author  # no year, so that the same sources give the same pages
+project_copyright = author  # without a year, so that the same sources give the same pages
 release = version = misspenalty.__version__
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.napoleon"]
@@ -19,13 +19,13 @@ myst_heading_anchors = 3
 
 autodoc_member_order = "bysource"
 autodoc_default_options = {"members": True}
-autodoc_typehints = "none"  # docstrings state types in words; aliases such as ArrayLike would be written out as unions
+autodoc_typehints = "none"  # docstrings state types in words; aliases such as ArrayLike would become long unions
 autodoc_preserve_defaults = True
 autosummary_generate = False
 napoleon_google_docstring = False
 napoleon_use_ivar = True
 napoleon_use_rtype = False
-default_role = "py:obj"  # `name` in a docstring links to the object, where there is one
+default_role = "py:obj"  # `name` in a docstring links to the object of that name, if there is one
 
 html_theme = "furo"
 html_title = "Miss Penalty"
@@ -36,19 +36,19 @@ pygments_style = "default"
 
 
 class Python(PythonDomain):
-    """Python's domain, in which a short name that several modules have gets no link rather than a wrong one."""
+    """Python's domain without links for short names that several modules have, because such a link may be wrong."""
 
     def find_obj(self, *arguments, **keywords):
-        """Return the objects that a name may mean: one, or none."""
+        """Return the only object that a name may mean, or nothing if there are several or none."""
         matches = super().find_obj(*arguments, **keywords)
         return matches if len(matches) == 1 else []
 
 
 class Settings(SphinxDirective):
-    """Tables of all keys of a run's configuration."""
+    """A directive that inserts tables of all keys of a run's configuration."""
 
     def run(self):
-        """Return the tables, made from the settings."""
+        """Return the tables, which are made from the settings."""
         return self.parse_text_to_nodes(tables(), allow_section_headings=True)
 
 

@@ -1,8 +1,8 @@
 """Run conformance vectors through a cache of a Python library, and print its outcomes.
 
-    python adapter.py list                               # the caches: name, library, version, policy, certain or chance
+    python adapter.py list                               # caches: name, library, version, policy, certain or chance
     python adapter.py cachetools.LRUCache VECTORS [RUNS] # VECTORS: a file such as lru.json
-    python adapter.py cachetools.LRUCache 2 "1 2 1 3 2"  # one trace on a cache of 2 blocks; @FILE reads it
+    python adapter.py cachetools.LRUCache 2 "1 2 1 3 2"  # one trace in a cache of 2 blocks; @FILE reads one
 
 Each cache is opened by a function of the capacity. It returns ``reference(block, write)``, which makes one reference
 and returns whether the block was in the cache. If the library can also report, without a reference, whether a block is
@@ -28,7 +28,7 @@ def mapping(make):
                 cache[block] = True
             return hit
 
-        reference.holds = getattr(cache, "peek", cache.__contains__)  # `in` counts as a use in cachebox
+        reference.holds = getattr(cache, "peek", cache.__contains__)  # because `in` counts as a use in cachebox
         return reference
 
     return open_cache
@@ -136,7 +136,7 @@ def main(name, *rest):
     if len(rest) == 2 and rest[0].isdigit():
         text = Path(rest[1][1:]).read_text() if rest[1].startswith("@") else rest[1]
         told = replay(open_cache, int(rest[0]), [int(block) for block in text.split()])
-        if told is not None:  # None: the cache has no such capacity
+        if told is not None:  # None means that the cache does not offer this capacity
             print(told["hits"])
         return
     path, runs = Path(rest[0]), int(rest[1]) if len(rest) > 1 else 1

@@ -21,7 +21,7 @@ SYSTEM = ("/usr", "/etc", "/var/lib", "/capture")  # folders of the jail that no
 def record(jail: Jail, work: Workload, folder: Path) -> None:
     """Record all runs of a workload into `folder`, which must not exist; it is removed again if anything fails."""
     if folder.exists():
-        raise CaptureError(f"{folder} already holds a recording: convert it, or remove it")
+        raise CaptureError(f"{folder} already holds a recording: convert or remove it")
     folder.mkdir(parents=True)
     try:
         facts = {"workload": work.name, "started": jail.shell("date -u +%Y-%m-%dT%H:%M:%S+00:00").strip()}
@@ -48,7 +48,7 @@ def kinds(work: Workload) -> dict[str, bool]:
 
 
 def time_runs(jail: Jail, work: Workload, folder: Path) -> dict:
-    """Time runs without probes of files, after one untimed run of each kind that warms the caches."""
+    """Time runs without the probes of files, after one untimed run of each kind that warms the caches."""
     gate = Gate(jail.path, ENVIRONMENT)
     seconds: dict[str, list[float]] = {}
     order = []
@@ -68,14 +68,14 @@ def time_runs(jail: Jail, work: Workload, folder: Path) -> dict:
 
 
 def record_runs(jail: Jail, work: Workload, folder: Path) -> dict:
-    """Record the runs themselves, with a snapshot of the files before each step."""
+    """Record the runs, and take a snapshot of the files before each step."""
     known = kinds(work)
     gate = Gate(jail.path, {**ENVIRONMENT, "LD_PRELOAD": TOUCH})
     system = [described(jail.path, path) for path in sorted(jail.path.iterdir()) if path.is_symlink() or path.is_dir()]
     system += snapshot(jail.path, SYSTEM)
     runs, before = [], []
     try:
-        run(jail, work.run(True), gate)  # warms the caches, for touch.so too
+        run(jail, work.run(True), gate)  # warm the caches, for touch.so as well
         with tracing("files.bt", gate, folder / "events.txt") as start:
             for training in [True] * work.training + [False] * work.measured:
                 kind = "run" if "run" in known else "training" if training else "measured"
@@ -163,7 +163,7 @@ def do_capture(options) -> None:
         raise CaptureError(f"{options.out}: {options.workload} already exists; choose another folder or remove it")
     check_tracing()
     do_prepare(options)
-    if not (options.work / "recordings" / options.workload).exists():  # it exists if converting failed before
+    if not (options.work / "recordings" / options.workload).exists():  # it exists if an earlier conversion failed
         do_record(options)
     do_convert(options)
     shutil.rmtree(options.work / "recordings" / options.workload)
@@ -191,5 +191,5 @@ def do_clean(options) -> None:
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # a kill cleans up like Ctrl-C
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # clean up on SIGTERM as on Ctrl-C
     sys.exit(main())

@@ -1,4 +1,4 @@
-"""Turn the tracer's lines into events: which process did what to which file. This needs a recording, but no tracer."""
+"""Turn the tracer's lines into events: which process did what to which file. This needs only a recording, no tracer."""
 
 import posixpath
 from dataclasses import dataclass, field
@@ -7,8 +7,8 @@ from typing import ClassVar
 from tracing import CaptureError
 
 PAGE = 4096
-FOLDER = 0o040000  # file type of a folder in a mode
-SLACK = 100_000  # ns by which the times of two clocks that are read in turn may differ
+FOLDER = 0o040000  # the type bits of a folder's mode
+SLACK = 100_000  # ns by which two clocks that are read one after the other may differ
 DESCRIPTOR_CALLS = {0: "read", 17: "read", 19: "read", 1: "write", 18: "write", 20: "write", 77: "truncate"}
 NAMED_CALLS = {
     4: "stat", 6: "stat", 21: "stat", 89: "stat", 262: "stat", 267: "stat", 269: "stat", 332: "stat", 439: "stat",
@@ -20,33 +20,33 @@ FORKS, LISTS, POSITIONED, VECTORS = {56, 57, 58, 435}, {78, 217}, {17, 18}, {19,
 CLOSE, MMAP, WAIT4, FCHDIR, PRCTL, UNLINKAT = 3, 9, 61, 81, 157, 263
 O_CREAT, O_TRUNC, O_APPEND = 0o100, 0o1000, 0o2000
 AT_FDCWD, AT_REMOVEDIR, MAP_SHARED = 0xFFFFFF9C, 0x200, 1
-CREATED, TRUNCATED, APPEND, SHARED = 4, 8, 16, 8  # flags of an open; SHARED is a flag of a map
-ACCESS = (1, 2, 3, 3)  # read 1, write 2, by the two low bits of an open's flags
+CREATED, TRUNCATED, APPEND, SHARED = 4, 8, 16, 8  # flags of an open, except SHARED, which is a flag of a map
+ACCESS = (1, 2, 3, 3)  # 1 for reading plus 2 for writing, indexed by the two low bits of an open's flags
 KINDS = ("fork", "exec", "interp", "open", "create", "read", "write", "mmap", "fault", "stat", "list", "truncate",
          "unlink", "rename", "close", "wait", "exit")  # fmt: skip
 
 
 @dataclass
 class Process:
-    """The state of one process while its lines are read; processor times are in ns."""
+    """The state of one process while its lines are decoded; processor times are in ns."""
 
     number: int
-    parent: int  # -1: the root of a step
+    parent: int  # number of the parent; -1 for the root of a step
     step: int
     cwd: str
-    start: int  # time of the monotonic clock
-    live: bool  # its events are recorded; for a root, from its exec on
-    last: int  # time of the last event
+    start: int  # start on the monotonic clock, ns
+    live: bool  # whether its events are recorded; for a root, only from its exec on
+    last: int  # time of its last event, ns
     program: str = ""
-    clock: int = 0  # processor time accounted for
+    clock: int = 0  # processor time that has been accounted for
     left_out: int = 0  # processor time that is left out: touch.c, work before the first exec, corrections of the clock
-    marked: bool = False  # touch.c is running
+    marked: bool = False  # whether touch.c is running
     touched: list = field(
         default_factory=list
     )  # time, clock, path, page of each fault that is not yet an event, because it may belong to a call
-    folders: dict[int, int] = field(default_factory=dict)  # inode of each folder that it has opened, by descriptor
-    hiding: int = -1  # clock when the current sequence of left-out events began; -1: the last event was kept
-    exiting: int = 0  # clock when it began to exit
+    folders: dict[int, int] = field(default_factory=dict)  # inodes of the folders that it has opened, by descriptor
+    hiding: int = -1  # clock at the start of the current sequence of left-out events; -1 outside one
+    exiting: int = 0  # clock when the process began to exit
     end: int = 0
     cpu_us: int = 0
     status: int = 0
@@ -62,10 +62,10 @@ class Call:
     cpu: tuple[int, int]
     result: int
     arguments: list[int]
-    file: tuple[int, ...] | None = None  # file of its descriptor: mode, inode, size, position
+    file: tuple[int, ...] | None = None  # mode, inode, size and position of the file of its descriptor
     name: str | None = None
-    folder: int = 0  # inode of the folder that the name is relative to; 0: the process's own
-    second: tuple[int, str] | None = None  # new folder and name in a rename
+    folder: int = 0  # inode of the folder that the name is relative to; 0 for the working folder
+    second: tuple[int, str] | None = None  # in a rename, the new folder and name
 
 
 @dataclass
@@ -104,7 +104,7 @@ class Namespace:
                     self.sizes[path] = what
 
     def forget(self, tops):
-        """Forget the inodes, sizes and links of everything below the folders `tops`, which is then described again."""
+        """Forget the inodes, sizes and links of everything below the folders `tops`, before they are described anew."""
         below = tuple(f"{top.rstrip('/')}/" for top in tops)
         self.inodes = {inode: path for inode, path in self.inodes.items() if not path.startswith(below)}
         self.sizes = {path: size for path, size in self.sizes.items() if not path.startswith(below)}
@@ -170,12 +170,12 @@ class Decoder:
         self.names, self.interpreter, self.hidden = names, interpreter, hidden
         self.processes: list[Process] = []
         self.events: list[Event] = []
-        self.alive: dict[int, Process] = {}  # by process id
-        self.gone: dict[int, int] = {}  # process id -> number, of processes that have ended
-        self.slips = 0  # how often a clock was corrected
-        self.renaming: tuple[Process, Call] | None = None  # a rename whose new name has yet to follow
+        self.alive: dict[int, Process] = {}  # the running processes, by process id
+        self.gone: dict[int, int] = {}  # numbers of the processes that have ended, by process id
+        self.slips = 0  # number of corrections of a clock
+        self.renaming: tuple[Process, Call] | None = None  # a rename whose new name has not been read yet
 
-    # lines -----------------------------------------------------------------------------------------------------------
+    # Lines -----------------------------------------------------------------------------------------------------------
 
     def start(self, identity, step, folder, time):
         """Begin a step's root process."""
@@ -207,7 +207,7 @@ class Decoder:
     def _exec(self, rest):
         identity, begin, cpu_begin, cpu, inode, name = rest.split(" ", 5)
         process = self.alive[int(identity)]
-        if not process.live:  # what the gate's child did before its exec is not part of the workload
+        if not process.live:  # ignore what the gate's child did before its exec
             process.live, process.left_out, process.start, process.last = True, int(cpu), int(begin), int(begin)
         process.program = self.names.resolve(name, process.cwd)
         times = self._around_faults(process, int(begin), (int(cpu_begin), int(cpu)))
@@ -281,12 +281,12 @@ class Decoder:
     }  # fmt: skip
 
     def finish(self):
-        """Sort the events of a run after its last line; all processes must have ended."""
+        """Sort the events of a run after its last line, when all processes must have ended."""
         if self.alive:
-            raise CaptureError(f"{len(self.alive)} processes never ended")
+            raise CaptureError(f"{len(self.alive)} processes did not end")
         self.events.sort(key=lambda event: event.time)
 
-    # calls -----------------------------------------------------------------------------------------------------------
+    # Calls -----------------------------------------------------------------------------------------------------------
 
     def _around_faults(self, process, begin, cpu):
         """Add the faults before a call; return its times, with processor time only up to the first fault within it."""
@@ -301,17 +301,15 @@ class Decoder:
         self._add(process, (time, (cpu, cpu)), "fault", path, page * PAGE, PAGE)
 
     def _add(self, process, times, kind, path, offset=0, length=0, asked=0, other=-1, error=0):
-        """Add an event unless its file is the hidden library; account for the processor time up to its end."""
+        """Add an event unless its file is the hidden library, and account for the processor time up to its end."""
         time, (cpu_begin, cpu_end) = times
         slip = cpu_begin - process.left_out - process.clock - (time - process.last) - SLACK
-        if slip > 0:  # more processor time than elapsed time: the tracer missed a switch
+        if slip > 0:  # the tracer missed a switch: more processor time than elapsed time
             process.left_out += slip
             self.slips += 1
         begin = max(process.clock, cpu_begin - process.left_out)
         end = max(begin, cpu_end - process.left_out)
-        if (
-            path == self.hidden
-        ):  # the library is being loaded: its events are left out, and so is the time between two of them
+        if path == self.hidden:  # the library is being loaded: leave out its events and the time between them
             process.hiding = begin if process.hiding < 0 else process.hiding
             process.left_out += end - process.hiding
             return
@@ -340,7 +338,7 @@ class Decoder:
         elif call.number in NAMED_CALLS:
             self._on_name(process, call, times)
         elif call.number in FORKS and call.result > 0:
-            child = self.alive.get(call.result)  # a vfork returns when the child has ended or done its exec
+            child = self.alive.get(call.result)  # a vfork returns after the child's exec or end
             self._add(process, times, "fork", None, other=child.number if child else self.gone[call.result])
         elif call.number == WAIT4 and call.result > 0:
             self._add(process, (call.end, call.cpu), "wait", None, other=self.gone[call.result])
@@ -374,7 +372,7 @@ class Decoder:
         """Process a call that names one or two files."""
         kind = NAMED_CALLS[call.number]
         if not call.name:
-            return  # a stat of a descriptor
+            return  # ignore a stat of a descriptor
         path = self._meant(process, call.folder, call.name, last=kind not in ("unlink", "rename"))
         error = -call.result if call.result < 0 else 0
         if kind == "chdir":

@@ -36,7 +36,7 @@ class Jail:
         self.path = path
 
     def inside(self, path: str) -> Path:
-        """Return the path, as seen from outside the jail, of its file `path`."""
+        """Return the path, outside the jail, of the file that is `path` inside it."""
         return self.path / path.lstrip("/")
 
     def make(self) -> None:
@@ -57,7 +57,7 @@ class Jail:
             self.inside("/etc/apt/sources.list").write_text(listed)
             self.shell("apt-get update -q && mkdir /build")
             self._make_older()
-            self.inside("/capture").mkdir()  # marks the system as complete
+            self.inside("/capture").mkdir()  # mark the system as complete
         build = ["cc", "-shared", "-fPIC", "-O1", "-o", self.inside(TOUCH), Path(__file__).parent / "touch.c"]
         run([str(word) for word in build])
 
@@ -87,13 +87,13 @@ class Jail:
             The mirror does not have that version, or apt fails for another reason.
         """
         folder = "/build/packages"
-        described = f"{folder}/{package}_{version.split(':')[-1]}.dsc"  # the file's name lacks the epoch
+        described = f"{folder}/{package}_{version.split(':')[-1]}.dsc"  # the file name lacks the version's epoch
         self.inside(folder).mkdir(parents=True, exist_ok=True)
         if not self.inside(described).exists():
             if f"Version: {version}\n" not in self.shell(f"apt-cache showsrc {package}"):
                 raise CaptureError(
-                    f"DEBIAN_MIRROR has no source of {package} {version}: name a mirror that keeps old versions, such"
-                    f" as a snapshot of {SUITE}'s, or another version in workloads.py, and run 'builds.py clean' first"
+                    f"DEBIAN_MIRROR has no source of {package} {version}: run 'builds.py clean', then name a mirror"
+                    f" that keeps old versions, such as a snapshot of {SUITE}, or another version in workloads.py"
                 )
             self.shell(f"apt-get source -q --download-only {package}={version}", folder)
         return described

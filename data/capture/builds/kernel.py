@@ -1,4 +1,4 @@
-"""Prepare a Linux kernel's objects to be linked as kernels of 1999 were: folder by folder, then the whole."""
+"""Prepare the objects of a Linux kernel, to be linked as in 1999: folder by folder, then the whole kernel."""
 
 import posixpath
 from itertools import islice
@@ -6,9 +6,9 @@ from itertools import islice
 from jail import Jail
 
 VERSION = "6.1.176-1"
-BUILT = "/spare/linux"  # where make builds the kernel
-TREE = "/build/linux"  # where the objects are linked
-GROUP = 3  # number of objects joined into one, because those of 1999 were larger and fewer: 432 become 161
+BUILT = "/spare/linux"  # folder in which make builds the kernel
+TREE = "/build/linux"  # folder in which the objects are linked
+GROUP = 3  # number of objects joined into one, as objects of 1999 were larger and fewer: 432 become 161
 LIBRARIES = ("lib/lib.a", "arch/x86/lib/lib.a")
 LD = "ld -m elf_i386 -z noexecstack --no-warn-rwx-segments"
 
@@ -38,7 +38,7 @@ def lay_out(jail: Jail) -> None:
     objects = [*jail.shell("ar t vmlinux.a", BUILT).split(), "init/version-timestamp.o"]
     archives = {name: jail.shell(f"ar t {name}", BUILT).split() for name in LIBRARIES}
     scripts = [f"rm -rf {TREE}; mkdir -p {TREE}", f"cp arch/x86/kernel/vmlinux.lds {TREE}"]
-    head = [name for name in objects[:4] if name.startswith("arch/x86/kernel/")]  # these objects stay first
+    head = [name for name in objects[:4] if name.startswith("arch/x86/kernel/")]  # keep these objects first
     grouped: dict[str, list[str]] = {}
     for folder, names in by_folder(objects[len(head) :]).items():
         grouped[folder] = join(folder, names, scripts)

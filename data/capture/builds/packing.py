@@ -22,7 +22,7 @@ from workloads import WORKLOADS
 
 from misspenalty.record.tracer import STARTED
 
-RANDOM = re.compile(  # names with random parts or process numbers, from the compilers' drivers, ar and patch
+RANDOM = re.compile(  # names with a random part or a process number, made by compiler drivers, ar and patch
     r"^/tmp/(?:ctm\.|cc)[A-Za-z0-9]{6}(?:\.[a-z]+)?$|(?:^|/)st[A-Za-z0-9]{6}$|\.o[A-Za-z0-9]{6}$|^/tmp/(?:zz\.)?\d+$"
 )
 EVENTS = pa.schema([
@@ -105,7 +105,7 @@ def decode(jail: Jail, recording: Path, facts: dict) -> list[Decoder]:
             run.line(line)
     run.finish()
     if next(coming, None):
-        raise CaptureError(f"{recording}: fewer commands began than were run")
+        raise CaptureError(f"{recording}: the tracer saw fewer commands than were run")
     for run in runs:
         if any(process.parent < 0 and process.status for process in run.processes):
             raise CaptureError(f"{recording}: a command failed")
@@ -113,7 +113,7 @@ def decode(jail: Jail, recording: Path, facts: dict) -> list[Decoder]:
 
 
 def lines(path: Path, start: int):
-    """Yield the tracer's lines from byte `start` on, without those that it writes about itself."""
+    """Yield the tracer's lines from byte `start` on, without its messages about itself."""
     with path.open(errors="surrogateescape") as stream:
         stream.seek(start)
         for line in stream:
@@ -123,7 +123,7 @@ def lines(path: Path, start: int):
 
 
 def elf_interpreter(path: Path) -> str | None:
-    """Return the interpreter that an ELF64 program names, or None."""
+    """Return the interpreter that an ELF64 program names, or None if it names none."""
     with path.open("rb") as stream:
         head = stream.read(64)
         if head[:5] != b"\x7fELF\x02":
@@ -166,7 +166,7 @@ def plain_times(recording: Path, facts: dict, decoded: list[Decoder]) -> list[li
         elif kind == "Z":
             number, step, _ = numbers[words[0]]
             step[number] = (int(words[1]) - base[words[0]]) // 1000
-    # the steps are in the order of the timed runs; `kinds` has the kind and the number of steps of each run
+    # The steps are in the order of the timed runs; `kinds` has the kind and the number of steps of each run.
     timed: dict[str, list[list[int]]] = {}
     rest = iter(steps)
     for kind, count in kinds:
@@ -176,7 +176,7 @@ def plain_times(recording: Path, facts: dict, decoded: list[Decoder]) -> list[li
         same = timed[fact["kind"]]
         if any(len(one) != len(run.processes) for one in same):
             raise CaptureError(
-                f"a {fact['kind']} run has {len(run.processes)} processes, but {[len(o) for o in same]} when only timed"
+                f"a {fact['kind']} run has {len(run.processes)} processes, but timed runs have {[len(o) for o in same]}"
             )
         found.append([round(statistics.median(times)) for times in zip(*same, strict=True)])
     return found
@@ -220,7 +220,7 @@ class FileTable:
 
 
 def merged(events: list) -> list:
-    """Merge faults of adjacent pages that a process touched in sequence, with no other event between, into one."""
+    """Merge faults of adjacent pages that a process touched in ascending order without another event in between."""
     last: dict[int, object] = {}
     kept = []
     for event in events:
@@ -245,7 +245,7 @@ def event_table(decoded: list[Decoder], files: FileTable) -> pa.Table:
         origin = min(process.start for process in run.processes)
         for event in merged(run.events):
             columns["run"].append(number)
-            # whole ms, because finer digits are noise and would take half the file
+            # Store whole ms, because finer digits are noise and would take up half the file.
             columns["time_us"].append((event.time - origin) // 1_000_000 * 1000)
             columns["file"].append(files.numbers.get(event.path, -1))
             columns["other"].append(files.numbers[event.other] if isinstance(event.other, str) else event.other)

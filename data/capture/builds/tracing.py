@@ -19,15 +19,15 @@ from misspenalty.record import tracer
 from misspenalty.record.tracer import CaptureError
 
 PROBED = "events/filemap/mm_filemap_fault"
-NAME_BYTES = "128"  # longer names do not fit on the stack of a probe
+NAME_BYTES = "128"  # limit of a name, because longer ones do not fit on a probe's stack
 RING_PAGES = "16384"
-PROCESSOR = max(os.sched_getaffinity(0))  # one for all recorded processes: their events then share one buffer, in order
+PROCESSOR = max(os.sched_getaffinity(0))  # runs all recorded processes, so that one buffer has their events in order
 
 
 def check_tracing() -> None:
     """Raise `CaptureError` unless this machine can record."""
     if os.geteuid() != 0:
-        raise CaptureError("recording needs root")
+        raise CaptureError("recording needs root: run the command as root")
     for program, package in (("bpftrace", "bpftrace"), ("debootstrap", "debootstrap"), ("cc", "gcc")):
         if not any(os.access(Path(folder, program), os.X_OK) for folder in os.get_exec_path()):
             raise CaptureError(f"{program} is missing: apt-get install {package}")
@@ -57,7 +57,7 @@ class Gate:
             self.said.append(data)
 
     def _serve(self, jail, environment):
-        """Serve orders as the gate process itself; this never returns."""
+        """Serve orders as the gate process; this function never returns."""
         try:
             os.close(self.to_gate[1])
             os.sched_setaffinity(0, {PROCESSOR})
@@ -90,13 +90,13 @@ class Gate:
             raise CaptureError("the gate process ended unexpectedly; run the capture again")
         status, seconds = json.loads(answer)
         if status != 0:
-            time.sleep(0.2)  # for the end of the output
+            time.sleep(0.2)  # wait for the end of the output
             said = b"".join(self.said).decode(errors="replace")
             raise CaptureError(f"{' '.join(command)}: exit status {status}\n{said[-1500:]}")
         return seconds
 
     def close(self) -> None:
-        os.kill(self.process, signal.SIGKILL)  # closing its pipes may not end it: another gate may have copies
+        os.kill(self.process, signal.SIGKILL)  # closing its pipes may not end it, as another gate may have copies
         self.orders.close()
         with contextlib.suppress(ChildProcessError):
             os.waitpid(self.process, 0)
@@ -124,7 +124,7 @@ def tracing(program: str, gate: Gate, output: Path):
     with tracer.tracing(program, gate.process, output, log, **options) as probe:
         yield wait_for(probe, gate, output)
     if "Lost" in log.read_text() or "Lost" in output.read_text(errors="replace"):
-        raise CaptureError("events were lost; repeat with a larger RING_PAGES")
+        raise CaptureError("events were lost; run the capture again with a larger RING_PAGES")
 
 
 def wait_for(probe: subprocess.Popen, gate: Gate, output: Path) -> int:
@@ -135,10 +135,10 @@ def wait_for(probe: subprocess.Popen, gate: Gate, output: Path) -> int:
         time.sleep(1)
         seen = output.read_bytes()[size:].splitlines()
         if probe.poll() is not None or {line[:1] for line in seen} >= {b"F", b"E", b"Z"}:
-            gate.run("/", ["/bin/true"])  # now all probes are attached
+            gate.run("/", ["/bin/true"])  # by now, all probes are attached
             time.sleep(2)
             return output.stat().st_size
-    raise CaptureError("bpftrace saw nothing for two minutes")
+    raise CaptureError("bpftrace recorded no process for two minutes; run the capture again")
 
 
 def snapshot(jail: Path, folders) -> list[tuple]:

@@ -15,9 +15,9 @@ LIBC = f"-L{MUSL} -lc {MUSL}/crtn.o"
 class Step:
     """One recorded command."""
 
-    folder: str  # in the jail
+    folder: str  # working folder, inside the jail
     command: list[str]
-    before: Callable[[Jail], None] | None = None  # called before the command, without being recorded
+    before: Callable[[Jail], None] | None = None  # called before the command, and not recorded
 
 
 @dataclass(frozen=True)
@@ -27,9 +27,9 @@ class Workload:
     Attributes
     ----------
     prepare
-        Brings the sources into the jail, once.
+        Function that brings the sources into the jail, once.
     tree
-        The source tree; paths below it are written relative to it.
+        Path of the source tree; paths below it are written relative to it.
     training, measured
         Number of runs of each kind; an unrecorded run before them warms the caches.
     run
@@ -39,7 +39,7 @@ class Workload:
     sources
         Debian packages, with versions, whose contents the workload uses.
     plain
-        Number of runs of each kind without probes of files, which measure the processor times.
+        Number of runs of each kind without the probes of files, which measure processor times.
     """
 
     name: str
@@ -54,7 +54,7 @@ class Workload:
 
     @property
     def watched(self) -> tuple[str, str]:
-        """Folders that change between runs."""
+        """The folders that change between runs."""
         return self.tree, "/tmp"
 
 
@@ -74,7 +74,7 @@ def prepare_andrew(jail: Jail) -> None:
         rm -rf debian .pc
         cp configure.guess config.guess
         cp configure.sub config.sub
-        # musl has int32_t and u_int32_t in headers of their own
+        # musl defines int32_t and u_int32_t in headers of their own
         sed -i '1i #include <stdint.h>\\n#include <sys/types.h>' utils.h
         CC=gcc ./configure
         rm interface/test_interface.c
@@ -98,11 +98,11 @@ def run_andrew(training: bool) -> list[Step]:
 # The same with GNU's preprocessor ------------------------------------------------------------------------------------
 
 SDCC = "4.2.0+dfsg-1"
-GNU = "/usr/local/lib/gnu"  # where pcc's driver looks first and finds GNU's preprocessor, as SDCC ships it
+GNU = "/usr/local/lib/gnu"  # folder where pcc's driver looks first, and finds GNU's preprocessor from SDCC
 
 
 def prepare_andrew_gnu(jail: Jail) -> None:
-    """Prepare the same as `prepare_andrew`, and GNU's preprocessor."""
+    """Prepare what `prepare_andrew` prepares, and GNU's preprocessor."""
     jail.install(f"sdcc={SDCC}")
     jail.shell(f"mkdir -p {GNU} && ln -sf /usr/bin/sdcpp {GNU}/x86_64-linux-gnu-pcc-cpp")
     prepare_andrew(jail)
@@ -110,7 +110,7 @@ def prepare_andrew_gnu(jail: Jail) -> None:
 
 def run_andrew_gnu(training: bool) -> list[Step]:
     (step,) = run_andrew(training)
-    headers = f"-nostdinc -Wp,-nostdinc -Wp,-w -I{HEADERS}"  # GNU's does not accept -isystem as pcc's driver passes it
+    headers = f"-nostdinc -Wp,-nostdinc -Wp,-w -I{HEADERS}"  # GNU's does not accept pcc's form of -isystem
     command = [f"CC=pcc -B{GNU} {headers}" if word.startswith("CC=") else word for word in step.command]
     return [Step(step.folder, command, step.before)]
 
@@ -143,7 +143,7 @@ DOCUMENTATION = {
 
 
 def prepare_glimpse(jail: Jail) -> None:
-    """Unpack three Debian packages of documentation, more than the 256 MB of memory of the paper's machine."""
+    """Unpack three Debian packages of documentation, which exceed the 256 MB of memory of the paper's machine."""
     jail.shell(
         f"""rm -rf {GLIMPSE}
         mkdir -p {GLIMPSE}/unpacked {GLIMPSE}/packages
@@ -164,11 +164,11 @@ def run_glimpse(training: bool) -> list[Step]:
     return [Step(GLIMPSE, ["/usr/bin/glimpseindex", "-H", GLIMPSE, f"{GLIMPSE}/doc"], clean_glimpse)]
 
 
-# 4: building OpenSSH, then patching it through the versions Debian released ------------------------------------------
+# 4: building OpenSSH, then patching it to Debian's later versions ----------------------------------------------------
 
 OPENSSH = "1:9.2p1-2+deb12u10"
 SSH = "/build/openssh"
-PATCHES = {  # version: its patches in Debian's series; deb12u7 and deb12u9 patch nothing that is compiled here
+PATCHES = {  # patches in Debian's series, by version; deb12u7 and deb12u9 patch nothing that is compiled here
     "deb12u1": "CVE-2023-38408-1 CVE-2023-38408-2 CVE-2023-38408-3",
     "deb12u2": "CVE-2023-28531 CVE-2023-48795 CVE-2023-51384 CVE-2023-51385",
     "deb12u3": "Disable-async-signal-unsafe-code-from-the-sshsigdie-",
@@ -183,7 +183,7 @@ WITHOUT = "openssl zlib stackprotect hardening pie pam selinux shadow"
 
 
 def prepare_ssh(jail: Jail) -> None:
-    """Configure OpenSSH 9.2p1-2 to use only the C library; keep a copy as configured, and one that is built."""
+    """Configure OpenSSH 9.2p1-2 to use only the C library; keep a configured copy, and one that is also built."""
     source = jail.source("openssh", OPENSSH)
     jail.install("autoconf", "automake")
     jail.shell(

@@ -13,9 +13,9 @@ from misspenalty.record.tracer import CaptureError
 USER = "postgres"
 DATABASE = "tpcc"
 BINARIES = Path("/usr/lib/postgresql/15/bin")
-SOCKET_PATH_LIMIT = 90  # Unix sockets allow 107 bytes, including the socket's own name
+SOCKET_PATH_LIMIT = 90  # the limit of Unix sockets is 107 bytes, including the socket's own name
 
-# Durability, background vacuum, parallel and compiled plans are off, as they are not part of the workload.
+# Durability, background vacuum, and parallel and compiled plans are off, because they are not part of the workload.
 SETTINGS = {
     "listen_addresses": "",
     "max_connections": "30",
@@ -48,7 +48,7 @@ class Cluster:
     def check_machine(self) -> None:
         """Raise `CaptureError` unless run by root, with PostgreSQL 15 and its user, and a short enough socket path."""
         if os.geteuid() != 0:
-            raise CaptureError("must run as root: bpftrace needs it, and PostgreSQL is run as user postgres")
+            raise CaptureError("this must run as root: bpftrace needs root, and PostgreSQL is run as user postgres")
         for name in ("initdb", "pg_ctl", "psql", "pgbench"):
             if not (BINARIES / name).is_file():
                 raise CaptureError(f"{BINARIES / name} is missing: apt-get install postgresql-15")
@@ -92,7 +92,7 @@ class Cluster:
 
     def _as_postgres(self, program: str, *arguments: object) -> None:
         command = [str(BINARIES / program), *map(str, arguments)]
-        # In a session of its own, the server gets no Ctrl-C; only `running` stops it.
+        # The server has a session of its own, so that it does not receive Ctrl-C and only `running` stops it.
         done = subprocess.run(
             command,
             user=USER,

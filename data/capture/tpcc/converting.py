@@ -13,7 +13,7 @@ from recording import MIX
 from misspenalty.record.events import Events, cut, distinct_blocks, extensions, parse, write_parquet
 from misspenalty.record.tracer import CaptureError
 
-LARGEST_FILE = 45_000_000  # bytes; many repository hosts warn at 50 MB
+LARGEST_FILE = 45_000_000  # in bytes; many repository hosts warn at 50 MB
 LEAST_SEEN_PERCENT = 99.0
 
 
@@ -42,7 +42,8 @@ def convert(recording: Path, output: Path) -> dict:
     facts = json.loads((recording / "recording.json").read_text())
     with (recording / "events.txt").open() as lines:
         everything = parse(lines, facts["relations"], str(recording / "events.txt"))
-    main_fork = np.array(["." not in name for name in everything.names])  # blks_read omits extensions of other forks
+    # Count only extensions of main forks, as blks_read does.
+    main_fork = np.array(["." not in name for name in everything.names])
     extended = extensions(everything, facts["blocks_at_start"]) & main_fork[everything.relation]
     seen = everything.reads + int(np.count_nonzero(extended))
     missed = facts["counters"]["blks_read"]
@@ -92,7 +93,7 @@ def convert(recording: Path, output: Path) -> dict:
 def refuse_to_overwrite(output: Path) -> None:
     """Raise `CaptureError` if the capture `output` exists."""
     if output.exists():
-        raise CaptureError(f"{output} exists already: captures are never overwritten; remove it to repeat it")
+        raise CaptureError(f"{output} exists already: captures are never overwritten; remove it to capture again")
 
 
 def sizes_before(everything: Events, window: Events, facts: dict) -> dict[str, int]:
@@ -107,7 +108,7 @@ def sizes_before(everything: Events, window: Events, facts: dict) -> dict[str, i
 
 
 def count_transactions(log: Path, window: Events, clock_offset: int) -> tuple[dict[str, int], int, int]:
-    """Count the transactions completed in the window, in all and by type, those before it, and those of the whole log.
+    """Count the transactions in the window (all, and by type), those before it, and those in the whole log.
 
     New-Orders that were rolled back are counted, as in the specification's mix (clause 5.2.3).
     """
@@ -121,8 +122,7 @@ def count_transactions(log: Path, window: Events, clock_offset: int) -> tuple[di
 
 
 def publish(window: Events, output: Path, relations: list[str]) -> str:
-    """Write the Parquet file under a temporary name, check its size, make it read-only and rename it; return its
-    SHA-256."""
+    """Write a temporary Parquet file, check its size, make it read-only and rename it; return its SHA-256."""
     output.parent.mkdir(parents=True, exist_ok=True)
     temporary = output.with_name(f".{output.name}.part")
     try:

@@ -9,7 +9,7 @@ from cluster import DATABASE, Cluster
 from misspenalty.record.tracer import CaptureError
 
 SQL = Path(__file__).parent / "sql"
-BYTES_PER_WAREHOUSE = 125 << 20  # about 110 MiB were measured with indexes; the rest is for growth and sort files
+BYTES_PER_WAREHOUSE = 125 << 20  # 110 MiB measured, with indexes; the rest is for growth and sort files
 FREE_SPACE_RESERVE = 6 << 30
 LOAD_SETTINGS = {
     "shared_buffers": "1GB",
@@ -19,7 +19,7 @@ LOAD_SETTINGS = {
     "checkpoint_timeout": "1h",
 }
 
-# With these plans disabled, all accesses use indexes and all joins are plain nested loops, whatever the statistics.
+# If these plans are disabled, all accesses use indexes and all joins are plain nested loops, whatever the statistics.
 PLANS = ("hashjoin", "mergejoin", "memoize", "bitmapscan", "seqscan")
 
 
@@ -73,7 +73,7 @@ def populate(cluster: Cluster, warehouses: int) -> None:
 
 
 def check_plan(cluster: Cluster) -> None:
-    """Raise `CaptureError` unless stock-level joins order lines to stock by nested loops over two indexes."""
+    """Raise `CaptureError` unless Stock-Level joins order lines to stock by nested loops over two indexes."""
     plan = cluster.run(
         "SET plan_cache_mode = force_generic_plan",
         "PREPARE q (integer, integer, integer, integer) AS SELECT count(DISTINCT s_i_id) FROM order_line "
@@ -83,4 +83,4 @@ def check_plan(cluster: Cluster) -> None:
     )
     wanted = r"Nested Loop[\s\S]*Index Scan using order_line_pkey[\s\S]*Index Scan using stock_pkey"
     if not re.search(wanted, plan):
-        raise CaptureError(f"stock-level would not run as nested loops:\n{plan}")
+        raise CaptureError(f"Stock-Level would not run as nested loops; the plan is\n{plan}")

@@ -24,9 +24,9 @@ from misspenalty.record.events import BLOCK_BYTES, FILE_NAME, locate
 from misspenalty.record.tracer import CaptureError
 
 HERE = Path(__file__).parent
-MIX = {"new_order": 45, "payment": 43, "order_status": 4, "delivery": 4, "stock_level": 4}  # in %, in pgbench's order
+MIX = {"new_order": 45, "payment": 43, "order_status": 4, "delivery": 4, "stock_level": 4}  # %, in pgbench's order
 PROBED = "events/syscalls/sys_enter_pread64"
-BYTES_PER_READ = 90  # bytes of text recorded per read, its share of the writes included
+BYTES_PER_READ = 90  # bytes of recorded text per read, including the text of the writes
 LATEST_END_SECONDS = 3600
 COUNTERS = "blks_read, blks_hit, xact_commit, xact_rollback, deadlocks"
 
@@ -167,7 +167,7 @@ def driving(server: Cluster, run: Run, warehouses: int, folder: Path):
         driver = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
     try:
         yield driver
-        driver.send_signal(signal.SIGALRM)  # ends pgbench as -T would, in order and with a complete log
+        driver.send_signal(signal.SIGALRM)  # end pgbench as -T would, with a complete log
         if driver.wait(timeout=120) != 0:
             raise CaptureError(f"pgbench failed: {(folder / 'pgbench.out').read_text().strip()[-800:]}")
     finally:
@@ -186,7 +186,7 @@ def wait_for_reads(run: Run, output: Path, probe: subprocess.Popen, driver: subp
         time.sleep(1)
         for name, process in (("bpftrace", probe), ("pgbench", driver)):
             if process.poll() is not None:
-                raise CaptureError(f"{name} stopped by itself; the ends of the logs: {last_words(output.parent)}")
+                raise CaptureError(f"{name} stopped unexpectedly; the ends of the logs: {last_words(output.parent)}")
         with output.open("rb") as recorded:
             recorded.seek(position)
             for chunk in iter(lambda: recorded.read(1 << 24), b""):
@@ -196,11 +196,11 @@ def wait_for_reads(run: Run, output: Path, probe: subprocess.Popen, driver: subp
         if wanted is None and elapsed > run.warmup_seconds + 2:
             wanted = seen + run.reads + run.reads // 100 + 10_000
         if elapsed > LATEST_END_SECONDS - 60:
-            raise CaptureError(f"only {seen} reads within an hour: ask for fewer --reads or a smaller --shared-buffers")
+            raise CaptureError(f"only {seen} reads within an hour: choose fewer --reads or a smaller --shared-buffers")
 
 
 def last_words(folder: Path) -> str:
-    """Return the ends of both programs' outputs."""
+    """Return the last 400 characters of each program's output."""
     return " / ".join((folder / name).read_text().strip()[-400:] for name in ("bpftrace.log", "pgbench.out"))
 
 

@@ -19,7 +19,7 @@ from recording import Run, record
 
 from misspenalty.record.tracer import CaptureError
 
-# The captures of the MQ study, in the order in which they are made on one database: shared_buffers, reads.
+# These are the captures of the MQ study, in the order in which they are made on one database: shared_buffers, reads.
 STANDARD = {
     "128mb": ("128MB", 7_300_000),
     "16mb": ("16MB", 3_800_000),
@@ -164,5 +164,5 @@ def do_all(options) -> None:
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # a kill cleans up like Ctrl-C
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # clean up on SIGTERM as on Ctrl-C
     sys.exit(main())
