@@ -1,6 +1,6 @@
 """Write the vectors of data/conformance: run the readable definitions of the policies on the traces of the sources.
 
-    python tools/conformance_vectors.py            # data/conformance/*.json and the long traces
+    python tools/conformance_vectors.py            # write data/conformance/*.json and the long traces
     python tools/conformance_vectors.py --check    # exit status 1 if that would change a file
 
 A source, data/conformance/sources/<policy>.yaml, lists traces and says what each tests; common.yaml lists the traces
@@ -27,7 +27,7 @@ from misspenalty.io.files import atomic_path
 from misspenalty.policies import find_policy
 
 DATA = Path(__file__).parents[1] / "data" / "conformance"
-MOST_OUTCOMES = 200  # maximum number of outcomes of a reading that leaves the victim open
+MOST_OUTCOMES = 200  # maximum number of outcomes under a reading that does not determine the victim
 SEEDS = 30
 LONG = 20_000  # references in each long trace
 UNSTATED = {"evicted": None, "cached": None, "ghosts": None}
@@ -218,7 +218,7 @@ def written(suite):
 
 
 def _lean(row):
-    """Return a row without empty optional fields."""
+    """Return a row without its empty optional fields."""
     if isinstance(row, dict):
         return {
             key: _lean(value)

@@ -2,9 +2,9 @@
 
     cython_modules.py CYTHON ROOT OUT DEPFILE SOURCE... -- OPTION...
 
-CYTHON is the command; the C files go to the folder OUT, and their dependencies to DEPFILE. A SOURCE is a path that
+CYTHON is the command; C files are written to the folder OUT, and their dependencies to DEPFILE. A SOURCE is a path that
 begins with the name of a package (PACKAGES), whose folder is below ROOT. Without a SOURCE, the shared module
-`_cyutility.c` is written. Cython spends most of its time on starting, so one process translates many kernels. A kernel
+`_cyutility.c` is written. Cython spends most of its time starting up, so one process translates many kernels. A kernel
 is translated only if a source that it depends on, an option or Cython itself has changed. Every path that Cython sees
 begins with a package, so the C code does not depend on where the tree is. A C file that would not change keeps its time
 stamp, and is not compiled again.
@@ -18,9 +18,9 @@ import tempfile
 from pathlib import Path
 
 PACKAGES = {"misspenalty": "src/misspenalty", "misspenalty_studies": "studies"}
-MAX_ALONE = 4  # up to this many kernels, one process is faster than two
-MAX_PROCESSES = 4  # never more than there are processors
-# Runs a command with fewer garbage collections, which otherwise take a tenth of Cython's time.
+MAX_ALONE = 4  # number of kernels up to which one process is faster than two
+MAX_PROCESSES = 4  # or the number of processors, if that is smaller
+# Run a command with fewer garbage collections, which otherwise take a tenth of Cython's time.
 START = "import gc, runpy, sys; gc.set_threshold(100_000); del sys.argv[0]; runpy.run_path(sys.argv[0], {}, '__main__')"
 
 
@@ -61,7 +61,7 @@ def translate(cython, sources, options, tree, made, out):
         paths = sorted({os.path.realpath(name) for name in [cython, *(tree / name for name in names)]})
         record = record_of(source, out)
         record.write_text("\n".join([wanted, *paths]))
-        os.utime(record, ns=(begun, begun))  # a file that is edited during the translation is newer
+        os.utime(record, ns=(begun, begun))  # so that a file edited during the translation is newer
     return {path for source in sources for path in record_of(source, out).read_text().split("\n")[1:]}
 
 

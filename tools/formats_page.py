@@ -13,11 +13,11 @@ from misspenalty.traces.dialects import dialects
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "reference" / "formats.md"
 TESTS = ROOT / "tests" / "traces"
-EXAMPLES = "test_inputs.py"  # reads the example of every dialect
+EXAMPLES = "test_inputs.py"  # file of the tests that read the example of every dialect
 HEAD = """# Formats of traces
 
-Written by `tools/formats_page.py` from the descriptions of the formats. The example is the first lines of a file; the
-tests are in `tests/traces/`. `misspenalty trace formats NAME` shows one of them in a terminal.
+`tools/formats_page.py` writes this page from the descriptions of the formats. An example is the first lines of a file,
+and the tests are in `tests/traces/`. `misspenalty trace formats NAME` shows one format in a terminal.
 
 | format | what | example | source | read by |
 |---|---|---|---|---|

@@ -17,11 +17,12 @@ import pandas as pd
 import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
-BEFORE, CLAIMS = "data/published/claims.yaml", "results/claims.csv"  # older versions have a single ledger
+# Older revisions have a single ledger, BEFORE.
+BEFORE, CLAIMS = "data/published/claims.yaml", "results/claims.csv"
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 RULE = ("kind", "published", "unit", "tolerance", "complement", "tie", "clear")  # keys that decide a verdict
 WITHDRAWN = re.compile(r"^\| `([a-z0-9_.]+)` \| (.*) \|$", re.MULTILINE)
-ROLES = {"result": "claim", "setup": "given", "condition": "given"}  # names of roles in older ledgers
+ROLES = {"result": "claim", "setup": "given", "condition": "given"}  # present names of the roles in older ledgers
 
 
 def git(*words):

@@ -1,4 +1,4 @@
-"""Write docs/reference/libraries.md: what each cache of results/conformance passed, where it differs and why.
+"""Write docs/reference/libraries.md: what each cache in results/conformance passed, where it differs and why.
 
 python tools/libraries_page.py
 """
@@ -16,10 +16,10 @@ RESULTS = ROOT / "results" / "conformance"
 EXPLANATIONS = ROOT / "conformance" / "explanations.yaml"
 HEAD = """# Libraries
 
-Written by `tools/libraries_page.py` from `results/conformance` and `conformance/explanations.yaml`. Each cache has
-its own address on this page, such as `libraries.html#library-go-hashicorp-arc`. "Differs" does not judge quality:
-some libraries announce the difference, or improve on the paper. [The guide](../how-to/conformance.md) explains the
-vectors.
+`tools/libraries_page.py` writes this page from `results/conformance` and `conformance/explanations.yaml`. Each cache
+has its own address on this page, such as `libraries.html#library-go-hashicorp-arc`. A difference is not a judgement of
+quality: some libraries announce the difference, or improve on the paper. [The guide](../how-to/conformance.md) explains
+the vectors.
 """
 
 
@@ -44,23 +44,25 @@ def address(row):
 
 
 def _section(row, explained, costs):
-    passed = f"{row['passed']} of {row['vectors']} vectors of `{row['policy']}` passed"
+    passed = f"passes {row['passed']} of {row['vectors']} vectors of `{row['policy']}`"
+    not_run = f"; {row['not_run']} {'was' if row['not_run'] == 1 else 'were'} not run" if row["not_run"] else ""
     chance = (
         ""
         if row["deterministic"]
-        else "; its answers depend on chance or background work, so it is judged by its hits on the long traces"
+        else " Its answers depend on chance or background work, so it is judged by its hits on the long traces."
     )
     lines = [
         f"\n({address(row)})=\n\n## {row['cache']} ({row['language']})\n",
-        f"{row['library']} {row['version']}: {passed}, {row['not_run']} not run{chance}. Reading: {row['reading']}.\n",
+        f"{row['library']} {row['version']} {passed}{not_run}.{chance} "
+        f'The reading that fits best is "{row["reading"]}".\n',
     ]
     if row["first_vector"]:
-        lines.append(f"First difference, `{row['first_vector']}` ({row['tests']}): {row['difference']}.")
+        lines.append(f"The first difference is in `{row['first_vector']}` ({row['tests']}): {row['difference']}.")
         if row["trace"]:
-            lines.append(f"Capacity {row['capacity']}, trace `{' '.join(map(str, row['trace']))}`.")
+            lines.append(f"The capacity is {row['capacity']}, and the trace is `{' '.join(map(str, row['trace']))}`.")
         if row["decided_by"]:
             lines.append(f"Decided by: {row['decided_by']}")
-        lines.append(f"\n{explained['says']} Known from {explained['by']}.")
+        lines.append(f"\n{explained['says']} We know this from {explained['by']}.")
     if costs:
         lines.append("\n| trace | references | cache | definition | library | difference |\n|---|---|---|---|---|---|")
         for cost in costs:

@@ -17,7 +17,7 @@ from nbconvert import HTMLExporter
 from misspenalty.io.files import atomic_path
 from misspenalty_studies.common.notebook import alternatives, normalised, without_controls
 
-UNDESCRIBED = 'alt="No description has been provided for this image"'  # nbconvert's text for every picture
+UNDESCRIBED = 'alt="No description has been provided for this image"'  # alt text that nbconvert gives to every picture
 FOLDER = Path(__file__).parents[1] / "notebooks"
 
 
@@ -25,7 +25,7 @@ def run(script):
     """Run the notebook of a script to its end, and return it."""
     path = script.with_suffix(".ipynb")
     notebook = jupytext.read(script)
-    if path.exists():  # keep the ids of the cells
+    if path.exists():  # keep the cells' ids
         for cell, before in zip(notebook.cells, nbformat.read(path, 4).cells, strict=False):
             cell["id"] = before["id"]
     NotebookClient(
@@ -33,20 +33,20 @@ def run(script):
         timeout=300,
         kernel_name="python3",
         resources={"metadata": {"path": str(FOLDER)}},
-        extra_arguments=["--IPKernelApp.log_level=ERROR"],  # hides the message that a kernel listens on this machine
+        extra_arguments=["--IPKernelApp.log_level=ERROR"],  # hide the message that a kernel listens on this machine
     ).execute()
     return notebook
 
 
 def page(notebook, name):
-    """Return a notebook as a page that fetches nothing: its pictures are embedded, and it has no live widgets."""
+    """Return a notebook as a page that loads nothing from elsewhere: it embeds its pictures and has no live widgets."""
     exporter = HTMLExporter(
         require_js_url="", mathjax_url="", jquery_url="", widget_renderer_url="data:,", embed_images=True
     )
-    exporter.mermaid_js_url = exporter.mermaid_layout_elk_js_url = ""  # no option sets these two
-    exporter.log.setLevel("ERROR")  # it warns of pictures without alt text, but `alternatives` adds these below
+    exporter.mermaid_js_url = exporter.mermaid_layout_elk_js_url = ""  # options of nbconvert do not reach these two
+    exporter.log.setLevel("ERROR")  # do not warn of pictures without alt text, which is added below
     shown = nbformat.from_dict(normalised(without_controls(notebook)))
-    for cell in shown.cells:  # the exporter embeds only pictures below its own folder, the checkout
+    for cell in shown.cells:  # embed pictures, which the exporter looks for in the checkout
         cell["source"] = "".join(cell["source"]).replace("](../results/", "](results/")
     heading = "".join(notebook.cells[0]["source"]).lstrip("# ").partition("\n")[0]
     title = heading or name
@@ -57,7 +57,7 @@ def page(notebook, name):
 
 
 def main():
-    """Run the notebooks named on the command line, or all."""
+    """Run the notebooks named on the command line, or all of them."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("names", nargs="*", metavar="NAME", help="notebooks (default: all)")
     parser.add_argument("--html", metavar="FOLDER", help="write pages to this folder instead of saving the notebooks")

@@ -3,13 +3,12 @@
     python tools/play.py --out build/play
 
 The kernels are the package's own, translated by Cython with the options of the native build and compiled by Zig's C
-compiler for Python's stable ABI, so any Python from 3.11 on builds them and any later Pyodide loads them. This needs
-Cython, Python's headers, the package `ziglang`, and npm to fetch Pyodide. Nothing is patched. Of the package's
-modules, the archive has only those that the page's code imports. `manifest.json` lists what was built; the page reads
-it.
+compiler for Python's stable ABI, so any Python from 3.11 on can build them, and any later Pyodide can load them. This
+needs Cython, Python's headers, the package `ziglang`, and npm to fetch Pyodide. Nothing is patched. The archive has
+only those modules of the package that the page's code imports. `manifest.json` lists what was built; the page reads it.
 
-Emscripten and the builds of NumPy, pandas and pyarrow for Pyodide come from hosts that are not package registries. Zig
-takes the place of Emscripten; small modules in `studies/common/site/play/standins` take that of the packages.
+Emscripten and Pyodide's builds of NumPy, pandas and pyarrow are not available from package registries. Zig therefore
+replaces Emscripten, and small modules in `studies/common/site/play/standins` replace the packages.
 """
 
 import argparse
@@ -78,7 +77,7 @@ TRACES = {
     "128mb": ("data/raw/tpcc/128mb.parquet", "TPC-C behind 128 MB of database buffer, whole; MQ is judged on it"),
 }
 SIZES_MB = (128, 256, 512)
-JUDGED = {  # claims on Table 4 of the MQ paper, by what is compared
+JUDGED = {  # claims about Table 4 of the MQ paper, by the quantity compared
     "order": "mq.table4.order.{mb}",
     "fewer": "mq.table4.rel_miss.{mb}",
     "margin": "mq.table4.margin.{mb}",
@@ -102,7 +101,7 @@ def main():
 
 
 def build(out):
-    """Write the complete folder, or nothing if a step fails."""
+    """Write the folder as a whole, or nothing if a step fails."""
     with atomic_path(out) as folder, tempfile.TemporaryDirectory() as scratch:
         folder.mkdir()
         fetch_pyodide(Path(scratch), folder / "pyodide")
@@ -115,7 +114,7 @@ def build(out):
 def fetch_pyodide(scratch, target):
     """Fetch the Pyodide files that a page needs into a new folder."""
     command = ["npm", "pack", "--loglevel", "error", f"pyodide@{PYODIDE}"]
-    if subprocess.run(command, cwd=scratch, stdout=subprocess.DEVNULL).returncode:  # npm has printed why
+    if subprocess.run(command, cwd=scratch, stdout=subprocess.DEVNULL).returncode:  # npm has printed the reason
         raise InputError(
             f"npm could not fetch pyodide {PYODIDE}",
             remedy="run this again where npm reaches its registry (`npm config get registry` prints its address)",
@@ -146,13 +145,13 @@ def pack_package(modules, pyodide, scratch, archive):
     translated.mkdir()
     plain = {name: path for name in modules if (path := source_of(name)).suffix == ".py"}
     kernels = [name for name in modules if source_of(name).suffix == ".pyx"]
-    # What the native build has translated is translated again only if it is old.
+    # Reuse what the native build has translated; only files that are out of date are translated again.
     for built in ROOT.glob("build/wheel-*"):
         for path in (*built.glob("*.c"), *built.glob("*.needs")):
             shutil.copy2(path, translated)
     sources = [source_of(name).relative_to(SOURCES) for name in kernels]
     if len({source.stem for source in sources}) < len(sources):
-        raise InputError("two kernels have the same name", expected="names that differ, as all are translated at once")
+        raise InputError("two kernels have the same name", expected="distinct names, as all are translated at once")
     cython = Path(sys.executable).with_name("cython")
     tool = [sys.executable, ROOT / "tools" / "cython_modules.py", cython, ROOT, translated, scratch / "needed.d"]
     for command in ([*tool, "--"], [*tool, *sources, "--", *directives()]):
@@ -176,13 +175,13 @@ def pack_package(modules, pyodide, scratch, archive):
         for path in plain.values():
             for file in [path, *(sorted(path.parent.glob("*.yaml")) if path.name == "__init__.py" else ())]:
                 add(packed, file.relative_to(SOURCES), file.read_bytes())
-        for path in sorted(Path(yaml.__file__).parent.glob("*.py")):  # PyYAML needs none of its compiled parts
+        for path in sorted(Path(yaml.__file__).parent.glob("*.py")):  # PyYAML works without its compiled parts
             add(packed, f"yaml/{path.name}", path.read_bytes())
         for path in sorted((PLAY / "standins").rglob("*.py")):
             add(packed, path.relative_to(PLAY / "standins"), path.read_bytes())
 
 
-UTILITIES = "misspenalty._cyutility"  # Cython's own code that all kernels share
+UTILITIES = "misspenalty._cyutility"  # module with Cython's code that all kernels share
 
 
 def source_of(name):
@@ -291,7 +290,7 @@ def drives(folder):
 
 
 def claims(traces=("128mb",)):
-    """List the claims about MQ's hit ratios that a page with these traces can judge, the first of each verdict first.
+    """List the claims about MQ's hit ratios that a page with these traces can judge, beginning with one per verdict.
 
     A claim is about one hit ratio (``value``), about MQ's lead in points (``margin``), about the share of LRU's misses
     that MQ saves (``fewer``), or about which of the two hits more often (``order``).

@@ -1,7 +1,7 @@
-"""Keep only the library in a source distribution: meson runs this on the tree of files that it is about to pack.
+"""Keep only the library in a source distribution; meson runs this on the tree of files that it is about to pack.
 
 The sdist contains what builds, describes and licenses the package. Traces, results, workflow, documentation and tests
-work only together in the repository, and are larger than the 100 MB that a package index accepts.
+work only in the repository, where they are together, and exceed the 100 MB that a package index accepts.
 """
 
 import os

@@ -35,7 +35,7 @@ class Case(NamedTuple):
     device: str = "cheetah9lp"
     sizes: str = "1%,5%,10%,30%"
     timed: str = "10%"
-    counted: tuple[str, ...] = ()  # options of curve and penalty that say in what unit caches are sized
+    counted: tuple[str, ...] = ()  # options of curve and penalty that state the unit of cache sizes
 
 
 CASES = (

@@ -2,10 +2,10 @@
 
 The drill makes a small run of the whole workflow twice, each in its own copy of the tree. One is left undisturbed, and
 the other is killed many times. A kill sends SIGKILL to the run and everything it started, which leaves no chance to
-clean up. Each kill comes after a random number of finished jobs and a random further wait, because moments spread over
-time would depend on the load of the machine. The command of `make reproduce` resumes the run. The drill also kills
-processes that write two contents in turn to one file or folder, over and over; each kill must leave one of the two,
-complete.
+clean up. Each kill comes after a random number of finished jobs and a random further wait, because moments chosen by
+time alone would depend on the load of the machine. The command that `make reproduce` runs resumes the run. The drill
+also kills processes that repeatedly write two contents in turn to one file or folder; after each kill, one of the two
+must be there, complete.
 
 The drill fails if a file is lost or differs, if a hidden unfinished file remains, or if the finished run has anything
 left to do.
@@ -39,7 +39,7 @@ from misspenalty.traces.spc1 import Workload, write_spc
 
 COMMAND = (sys.executable, "workflow/scripts/reproduce.py", "--cores")
 DONE = re.compile(r"\s(\w+)\s+\d+ % after ")
-LOOK = 0.1  # s between two reads of a run's log
+LOOK = 0.1  # seconds between two reads of a run's log
 
 
 def targets_of(studies):
@@ -49,7 +49,7 @@ def targets_of(studies):
 
 @contextlib.contextmanager
 def started(folder, cores, targets=()):
-    """Start or resume the run in `folder`, append its output to ``drill.log`` there, and kill it at the block's end."""
+    """Start or resume the run in `folder`, append its output to ``drill.log``, and kill it at the end of the block."""
     with open(folder / "drill.log", "a") as log:
         process = subprocess.Popen(
             [*COMMAND, str(cores), *targets], cwd=folder, stdout=log, stderr=subprocess.STDOUT, start_new_session=True
@@ -202,13 +202,13 @@ def content(path):
 
 
 def kill_writers(folder, kills, seconds, seed):
-    """Kill processes that write two contents in turn to a file or folder; note whether one of the two is left.
+    """Kill processes that write two contents in turn to a file or folder; note whether one of the two is complete.
 
     Returns
     -------
     list of dict
-        Rows like those of `kill_often`; ``wrong`` is 1 if neither of the two contents is left. In a writer's last row,
-        ``wrong`` also counts the hidden partial files that remain after an undisturbed write.
+        Rows like those of `kill_often`; ``wrong`` is 1 if neither of the two contents is complete. In a writer's last
+        row, ``wrong`` also counts the hidden partial files that remain after an undisturbed write.
     """
     moments, rows = random.Random(seed), []
     for name, write in WRITERS.items():
@@ -233,7 +233,7 @@ def kill_writers(folder, kills, seconds, seed):
             row |= {"wrong": int(found not in known), "bytes_lost": 0 if found in known else found[0] or 1}
             rows.append(row | {"unfinished": len(list(folder.glob(".*.partial*")))})
         write(path, 1)
-        rows[-1]["wrong"] += len(list(folder.glob(".*.partial*")))  # this write must have removed them
+        rows[-1]["wrong"] += len(list(folder.glob(".*.partial*")))  # the undisturbed write should have removed them
     return rows
 
 
@@ -247,7 +247,7 @@ def compare(whole, other):
 
 
 def idle(folder, cores, targets=()):
-    """Start a finished run again, and tell whether it has nothing to do."""
+    """Start a finished run again, and tell whether it finds nothing to do."""
     log = folder / "drill.log"
     before = log.stat().st_size
     finish(folder, cores, targets)
@@ -262,9 +262,9 @@ def drill_workflow(base, options):
     finish(whole, options.cores, targets)
     spent, jobs = time.monotonic() - begun, len(finished(whole))
     print(f"undisturbed: {jobs} jobs, {len(digests(whole))} files in {spent:.0f} s", flush=True)
-    wait = max(2 * spent / jobs, 8)  # some kills come while Snakemake starts
+    wait = max(2 * spent / jobs, 8)  # long enough that some kills come while Snakemake starts
     for name, digest in digests(whole).items():
-        known.setdefault(name, set()).add(digest)  # in addition to the content copied with the tree
+        known.setdefault(name, set()).add(digest)  # the content that was copied with the tree is allowed, too
     rows = kill_often(killed, options.cores, options.kills, jobs, wait, options.seed, known, targets)
     finish(killed, options.cores, targets)
     wrong = compare(whole, killed)
@@ -309,5 +309,5 @@ def main():
 
 
 if __name__ == "__main__":
-    stop_at_signals()  # the exception kills what the drill has started
+    stop_at_signals()  # a signal raises an exception, which kills what the drill has started
     sys.exit(main())

@@ -2,8 +2,7 @@
 
 A fault exchanges an operator or a word such as `min` or `True`, adds one to a number, inverts a condition, or leaves
 out a statement. Signatures, declarations, imports and error messages get no fault, because they have no behaviour of
-their own. `strict=True`, which asserts what is true anyway, and hints to the processor, which change no result, get
-none either.
+their own. Nor do `strict=True`, which asserts what is true anyway, and hints to the processor, which change no result.
 """
 
 import fnmatch
@@ -23,10 +22,11 @@ EXCHANGED = {
     **{"<<": ">>", ">>": "<<", "and": "or", "or": "and", "True": "False", "False": "True", "min": "max", "max": "min"},
     **{"break": "continue", "not": "", "is": "is not"},
 }
-# Lines that begin with these words have no behaviour of their own, or only raise an error.
+# Lines that begin with these words have no behaviour of their own or only raise an error, and get no fault.
 LEFT_OUT = ("import ", "from ", "cimport ", "@", "class ", "def ", "cdef class", "cdef enum", "raise ", "ctypedef ")
 DECLARED = ("cdef ", "cpdef ", "const ")
-HINT = re.compile(r"\bprefetch\(|\bfetch\(drive|\bwarm(_stripe)?\(|\b(AHEAD|NEAR|NEXT|SOONER|LATER)\b")  # in kernels
+# In kernels, these words give hints to the processor.
+HINT = re.compile(r"\bprefetch\(|\bfetch\(drive|\bwarm(_stripe)?\(|\b(AHEAD|NEAR|NEXT|SOONER|LATER)\b")
 FUNCTION = re.compile(r"(async def|def|cdef|cpdef) (?!class |struct |enum |extern )[^=]*\(")
 
 
@@ -76,7 +76,7 @@ class Logical:
     begin: int
     end: int
     indent: int
-    inside: bool  # whether it is in the body of a function
+    inside: bool  # whether the line is in the body of a function
 
 
 def logical_lines(text):
@@ -137,21 +137,21 @@ def without_behaviour(text, hints):
 
 
 def exchanged(token, before, rest):
-    """Return the replacement of a token, or None. Signs, casts and the stars of calls or pointers have none."""
+    """Return the replacement of a token, or None: signs, casts and the stars of calls or pointers have none."""
     if token.type == tokenize.NUMBER and token.string.isdigit():
         return str(int(token.string) + 1)
     if token.type not in (tokenize.OP, tokenize.NAME) or token.string not in EXCHANGED:
         return None
     unary = before in ("(", ",", "[", "=", "", "\n", "return", ":") or before in EXCHANGED
-    if token.type == tokenize.OP and (unary or not rest.startswith(" ")):  # `<type>x`, `-1`, `*args`
+    if token.type == tokenize.OP and (unary or not rest.startswith(" ")):  # as in `<type>x`, `-1`, `*args`
         return None
-    if (token.string, rest.split(" ")[1:2]) in (("|", ["None"]), ("is", ["not"])):  # a type; "is not" is one operator
+    if (token.string, rest.split(" ")[1:2]) in (("|", ["None"]), ("is", ["not"])):  # in a type; part of "is not"
         return None
     return EXCHANGED[token.string]
 
 
 def left_out(path, text):
-    """Return the faults that remove a simple statement or invert an `if` condition, each of a single line."""
+    """Return the faults that remove a simple statement or invert an `if` condition, if it is on a single line."""
     found, starts = [], {logical.begin: logical for logical in logical_lines(text)}
     place = 0
     for number, line in enumerate(text.splitlines(keepends=True), 1):

@@ -4,9 +4,9 @@
 tree and the environment unchanged. All faults of a source are compiled at once, each behind a switch (`switched.py`).
 For all sources with the same tests, one process collects these tests and tries each fault in a fork of itself. A fault
 that cannot be switched gets a copy and a process of its own. The tests run in this order: those that have found a fault
-of the source, those named after it, those in files that import it, and the others of the same folders (for a policy
-with tests named after it, only those run). A fault survives if all tests pass. A test that also fails without any fault
-is ignored.
+of the source, those named after the source, those in files that import it, and the others of the same folders. If tests
+are named after a policy, only these are run for it. A fault survives if all tests pass. A test that also fails without
+any fault is ignored.
 
     make mutants COUNT=100
     python tools/qa/mutants.py --count 20 --only 'replay/*' --csv faults.csv
@@ -33,7 +33,8 @@ from collections import Counter, defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-# Imported before the forks, which then need not import them again. The package is not: each fork needs its own copy.
+# Import these packages before the forks, which then need not import them again. Do not import the package under test
+# here, because each fork imports its own copy.
 import hypothesis
 import matplotlib.figure  # noqa: F401
 import pandas as pd
@@ -44,8 +45,8 @@ from faults import SOURCE, choose, installed_name, source_of
 from switched import VARIABLE, Copy, put_switched
 
 ROOT = Path(__file__).parents[2]
-# The tests that are nearest to a source are those of the first pattern that matches its name or, if none does, those of
-# the folder of tests that has the name of the source's own folder.
+# The tests nearest to a source are those of the first pattern that matches its name. If no pattern matches, they are
+# the tests in the folder that is named like the folder of the source.
 NEAREST = {
     **dict.fromkeys(("policies/_track*", "policies/track*"), ("tests/policies/test_sarc.py", "tests/prefetch")),
     "policies/_limit.pyx": ("tests/project/test_benchmarks.py",),
@@ -78,8 +79,8 @@ NEAREST = {
     "disks/*": ("tests/disks", "tests/cli/test_disk_commands.py"),
     "latency/_*device*": ("tests/latency", "tests/project/test_kernels.py"),
 }
-EXAMPLES = "tests/project/test_docstrings.py"  # runs the examples in docstrings, one test per module
-POLICIES = sorted(  # policies with tests named after them
+EXAMPLES = "tests/project/test_docstrings.py"  # file that tests the examples in docstrings, one test per module
+POLICIES = sorted(  # policies that have tests named after them
     path.stem[1:]
     for path in SOURCE.glob("policies/_*.pyx")
     if path.with_name(f"{path.stem[1:]}.py").exists() and "track" not in path.stem
@@ -94,14 +95,15 @@ DEFAULT = (
         "studies/common/reporting/*",
         "studies/common/statistics.py",
     ),
-    *(f"studies/common/site/{name}.py" for name in ("charts", "inputs", "links", "pages", "readings")),  # without play/
+    *(f"studies/common/site/{name}.py" for name in ("charts", "inputs", "links", "pages", "readings")),  # except play/
     *("studies/common/points.py", "studies/hac/prices.py", "studies/hac/seeds.py", "studies/mq/rates.py"),
 )
-# A test notices a fault if it takes more CPU time than both LEAST and LONGER times what it takes without a fault or,
-# before that is known, more than UNKNOWN. After SECONDS of elapsed time, the whole process is killed.
+# A test also notices a fault if it takes too long: more than LEAST seconds of CPU time and more than LONGER times its
+# time without a fault or, if that time is not known yet, more than UNKNOWN seconds. After SECONDS of elapsed time, the
+# whole process is killed.
 LONGER, LEAST, UNKNOWN, SECONDS = 5, 4, 12, 900
-SLOW = 1  # s of CPU time; slower tests run last
-KEPT = 5  # number of tests per source that run first because they found its latest faults
+SLOW = 1  # seconds of CPU time above which a test runs last
+KEPT = 5  # number of tests per source that run first, because they found its latest faults
 COLUMNS = ("source", "line", "column", "kind", "before", "after", "text", "verdict", "by", "seconds")
 
 
@@ -131,7 +133,7 @@ class Reports:
     failed = None
 
     def pytest_runtest_logreport(self, report):
-        """Keep the name of the test if it is the first that fails."""
+        """Keep the name of the first test that fails."""
         if report.failed and self.failed is None:
             self.failed = report.nodeid
 
@@ -140,7 +142,7 @@ def run_items(items, known):
     """Run collected tests until one fails, then end this process.
 
     The file ``note`` gets each test's name before the test runs and its CPU time afterwards: if this process crashes,
-    its parent reads there which test was running.
+    its parent reads in this file which test was running.
 
     Parameters
     ----------
@@ -155,7 +157,7 @@ def run_items(items, known):
         for item, following in itertools.zip_longest(items, items[1:]):
             note.write(f"{item.nodeid}\n")
             limit = max(LONGER * known[item.nodeid], LEAST) if item.nodeid in known else UNKNOWN
-            signal.setitimer(signal.ITIMER_PROF, limit)  # its signal ends the process even inside a kernel
+            signal.setitimer(signal.ITIMER_PROF, limit)  # the timer's signal ends the process even inside a kernel
             begun = time.process_time()
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
             if reports.failed:
@@ -179,7 +181,7 @@ def in_fork(folder, function, *arguments):
     if not (child := os.fork()):
         try:
             os.setpgrp()  # `waited_for` can then kill whatever the tests start
-            faulthandler.disable()  # a crash needs no traceback: it is one way to notice a fault
+            faulthandler.disable()  # print no traceback of a crash, which is one way to notice a fault
             with open(folder / "output", "w") as log:
                 os.dup2(log.fileno(), 1)
                 os.dup2(log.fileno(), 2)
@@ -230,8 +232,7 @@ def collect(folder, files, then):
 
 
 def nearest(path):
-    """Return two lists of test files: those nearest to a source and the one that runs docstring examples; and which of
-    these import the source's module."""
+    """Return the test files nearest to a source, with the one for docstring examples, and those that import the source."""
     first, second, *_ = (*path.split("/"), "")
     own = f"studies/{second}/tests" if first == "studies" else f"tests/{first}"
     own = own if (ROOT / own).is_dir() else "tests"
@@ -244,17 +245,16 @@ def nearest(path):
 
 
 def tests_in(place):
-    """Return a test file itself, or the test files in a folder; those in its subfolders only if it has none of its
-    own."""
+    """Return a test file itself, or the test files in a folder or, if it has none, in its subfolders."""
     return sorted(place.glob("test_*.py")) or sorted(place.rglob("test_*.py")) or [place]
 
 
 def in_order(items, path, first, broken, known, far=False):
     """Return the tests for a fault in the order in which they run, without those in `broken`.
 
-    Tests in `first` come first, then those named after the source, then those in files that import it, and slow ones
-    last. For a policy, only those named after it are returned, if there are any. If `far`, return the other tests of
-    the nearest folders.
+    Tests in `first` come first, then those named after the source, then those in files that import it; slow ones come
+    last. If tests are named after a policy, only these are returned for it. If `far`, return the other tests of the
+    nearest folders.
     """
     name = name_of(path)
     called = (name, CALLED.get(name, name).lower())
@@ -357,7 +357,7 @@ class Trial:
 
     def examine(self, number):
         """Try a fault; return its row, the test that finds it (``good``), the tests that fail without it (``broken``),
-        and the CPU times of those that passed."""
+        and the CPU times of the tests that passed."""
         fault, begun = self.faults[number], time.monotonic()
         before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
         found = {"good": [], "broken": [], "passed": {}}
@@ -377,11 +377,11 @@ class Trial:
             failed, passed = self.without(by)
             found["passed"] |= passed
             if not failed and by not in self.known and LONGER * passed[by] > UNKNOWN:
-                self.known[by] = passed[by]  # perhaps it was only slow: run it again with its own time limit
+                self.known[by] = passed[by]  # it may only be slow: run it again with its own time limit
                 continue
             if not failed:
                 break
-            self.broken.add(by)  # it fails without a fault
+            self.broken.add(by)  # the test also fails without a fault
             found["broken"].append(by)
         if by not in (None, "invalid"):
             found["good"].append(by)
@@ -439,7 +439,7 @@ def run_alone(path):
         order = in_order(items, known["path"], known["first"], known["broken"], known["known"], known["far"])
         run_items(order, known["known"])
 
-    return collect(known["folder"], wanted, run) or 1  # here `collect` returns only if tests cannot be collected
+    return collect(known["folder"], wanted, run) or 1  # `collect` returns only if tests cannot be collected
 
 
 def described(fault):

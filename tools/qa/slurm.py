@@ -85,7 +85,7 @@ def prepare():
 
 
 class Cluster:
-    """A controller and two nodes in a folder, for a ``with`` block."""
+    """A context in which a controller and two nodes run, with their files in a folder."""
 
     def __init__(self, folder):
         self.folder, self.running = folder, []
@@ -98,7 +98,7 @@ class Cluster:
         (folder / "slurm.conf").write_text(settings)
         self._munge()
         CONF.parent.mkdir(exist_ok=True)
-        CONF.symlink_to(folder / "slurm.conf")  # job steps do not inherit SLURM_CONF
+        CONF.symlink_to(folder / "slurm.conf")  # needed because job steps do not inherit SLURM_CONF
         try:
             self._start("slurmctld", "-D")
             for name in NODES:
@@ -146,7 +146,7 @@ class Cluster:
 
 
 def snakemake(folder, studies, *options, **variables):
-    """Run the workflow in `folder` for these studies, with `variables` added to the environment."""
+    """Run the workflow in `folder` for these studies, and add `variables` to its environment."""
     command = [sys.executable, "-m", "snakemake", *options, "--", *targets_of(studies)]
     subprocess.run(command, cwd=folder, check=True, env=os.environ | variables)
 

@@ -1,6 +1,6 @@
 """Build sources that contain all their faults at once; at run time, a number switches one of them on.
 
-This way, a kernel is compiled once for all its faults, and the process that tries a fault has already imported the
+In this way, a kernel is compiled once for all its faults, and the process that tries a fault has already imported the
 package and collected the tests. A statement becomes an `if` chain of its variants; a condition, the range of a loop or
 the value of a declaration becomes a conditional expression. A fault in code that runs at import cannot be switched on
 later, so it needs a source of its own.
@@ -121,7 +121,7 @@ def choice(line, indent, faults, cython):
             )
             word = "elif"
         return f"{text}else:\n{' ' * indent}    {line}", [number for number, *_ in faults]
-    # Both sides are converted to truth values, because Cython 3.3.1 crashes on an `and` or `or` of an int and a bint.
+    # Convert both sides to truth values, because Cython 3.3.1 crashes on an `and` or `or` of an int and a bint.
     condition = cython and line.split(" ")[0] in ("if", "elif", "while")
     value = "(not (not ({})))".format if condition else "({})".format
     text, done = line, []
@@ -129,9 +129,8 @@ def choice(line, indent, faults, cython):
         expression = line[a:b].strip()
         chosen = ""
         for number, begin, end, fault in faults:
-            if (begin, end) == (0, len(line)) and fault.after.startswith(
-                "if not ("
-            ):  # the fault inverts the whole condition
+            # Such a fault inverts the whole condition.
+            if (begin, end) == (0, len(line)) and fault.after.startswith("if not ("):
                 wrong = fault.after[len("if ") : -1]
             elif a <= begin and end <= b:
                 wrong = spelled(line, begin, end, fault)[a : b + len(fault.after) - (end - begin)].strip()
@@ -206,7 +205,7 @@ class Copy:
     def put(self, name, text):
         """Replace a source and compile it; return the error message of the compiler, or "" if there is none."""
         path = self.folder / installed_name(name)
-        path.unlink()  # not overwritten, because other copies are hard links to the same file
+        path.unlink()  # do not overwrite it, because other copies are hard links to the same file
         path.write_text(text)
         if path.suffix == ".py":
             try:
