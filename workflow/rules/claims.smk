@@ -1,6 +1,6 @@
 # Judge the ledgers' entries (statements of papers, agreement with programs, our own forecasts) by the tables. Then
-# tabulate how many claims each missing fact costs, and write the manifests of `make reproduce` and of what `make
-# supplement` adds.
+# count the claims that each missing fact costs, and write the manifests of `make reproduce` and of what
+# `make supplement` adds.
 from misspenalty_studies.common.claims.reasons import tables_of
 
 
@@ -47,7 +47,7 @@ use rule claims as claims_calibrated with:
         code=judging("misspenalty_studies.common.judge"),
 
 
-# Tables about the claims; simulations.smk makes their rules.
+# These are the tables about the claims, for which simulations.smk makes rules.
 ABOUT_CLAIMS = [
     Simulation(
         "missing_facts",

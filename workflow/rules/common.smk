@@ -17,12 +17,12 @@ from misspenalty_studies.common.configuration import checked
 from snakemake.exceptions import WorkflowError
 from snakemake.iocontainers import Wildcards
 
-# Jobs run side by side, and models have threads of their own. Threads of BLAS would only wait, which takes processor
-# time, and their number could change how sums are rounded.
+# Jobs run in parallel, and models have threads of their own. BLAS threads would only wait and waste processor time, and
+# their number could change how sums are rounded.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-# Files given on the command line come last, because they override the default one. Whether the settings fit the data is
-# checked once, before the first job.
+# Files named on the command line come last, because they override the default file. The main process checks once,
+# before the first job, whether the settings fit the data.
 try:
     files = [*workflow.configfiles, *workflow.overwrite_configfiles]
     root = "." if workflow.is_main_process else None
@@ -38,16 +38,16 @@ if set("{}") & set(f"{CHECKOUT}{Path.cwd()}"):
 CAPTURES = list(config["captures"])
 SOON = 8  # priority of jobs that the first figure waits for
 try:
-    # Maximum number of threads of a job that the first figure waits for, so that two such jobs run at once.
+    # Limit the threads of a job that the first figure waits for, so that two such jobs run at once.
     HALF = max(workflow.cores // 2, 1)
-except WorkflowError:  # on a cluster, or for a summary, there is no number of cores
+except WorkflowError:  # the number of cores is unknown on a cluster or for a summary
     HALF = 8
 CODE = Sources()
 
 
 def judging(*names, studies=STUDIES):
-    """Return the digest of the code of functions that judge claims: it includes the studies' claims, which are imported
-    by computed names."""
+    """Return the digest of the code of functions that judge claims. It includes the studies' claims modules, whose
+    names are computed."""
     return CODE.digest(*names, *(f"misspenalty_studies.{s}.claims" for s in studies))
 
 
@@ -110,8 +110,8 @@ def machine_drives(*paths):
 
 
 def external(files, own=False):
-    """Return files by name, each at its place in a mirror or among the downloads, or None if it is absent. A file that
-    is not registered is an error or, if `own`, a path that stays as it is."""
+    """Return, by name, the path of each file in a mirror or among the downloads, or None if it is absent. A file that
+    is not registered is an error or, if `own`, a path that is returned unchanged."""
     try:
         register = open_register("data/external.yaml", mirror=config.get("mirror"))
         return {
@@ -156,7 +156,7 @@ def own_drive(wildcards):
 
 
 def logged_tables(variant=""):
-    """Return the tables of notes logged for claims; with a suffix, those of a variant."""
+    """Return the tables of notes logged for claims or, with a suffix, those of a variant."""
     made = (path for e in declared("tables") for path in e["outputs"].values())
     return [path for path in made if Path(path).name == f"logged{variant}.csv"]
 

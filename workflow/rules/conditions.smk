@@ -1,4 +1,4 @@
-# For each study, one job judges its claims under other conditions, and lists the verdicts on claims that are missed on
+# For each study, one job judges its claims under other conditions, and lists the verdicts on claims that are missed by
 # the study's results or under a condition. The study's rule file lists the tables that are made under these conditions
 # (`conditions`).
 from misspenalty_studies.common.judge import table_files

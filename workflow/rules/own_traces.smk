@@ -1,6 +1,6 @@
-# Your own traces: a row of config/traces.tsv (key `traces`) is a target, `snakemake -c all NAME`, that makes
-# results/traces/NAME; the target `traces` makes all of them, and `all_traces` one Parquet data set of their tables.
-# None of this belongs to a full run.
+# Make tables and figures of your own traces. Each row of config/traces.tsv (key `traces`) is a target,
+# `snakemake -c all NAME`, that makes results/traces/NAME; the target `traces` makes all of them, and `all_traces` makes
+# one Parquet data set of their tables. None of this belongs to a full run.
 from misspenalty.characterize.rows import read_rows
 from misspenalty.characterize.runs import TABLES as TRACE_TABLES
 from misspenalty_studies.common.reporting.provenance import file_digest

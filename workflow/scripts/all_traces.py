@@ -1,4 +1,4 @@
-"""Gather the tables of all traces in one partitioned Parquet data set per table."""
+"""Gather the tables of all traces, as one partitioned Parquet data set per table."""
 
 from misspenalty.characterize.runs import gather
 from misspenalty_studies.common.reporting.jobs import logged

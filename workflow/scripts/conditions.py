@@ -1,4 +1,4 @@
-"""Judge a study's claims under other conditions; write those missed on the result tables or under a condition."""
+"""Judge a study's claims under other conditions; write those that are missed by the results or under a condition."""
 
 from misspenalty_studies.common.judge import write_conditions
 from misspenalty_studies.common.reporting.jobs import logged

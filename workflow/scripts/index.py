@@ -1,4 +1,4 @@
-"""Write down what makes each file of a run, and from which inputs; the site is built from this index."""
+"""Write the index from which the site is built: what makes each file of a run, and from which inputs."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Write the manifest of a run: what it used, what it made and what it cost."""
+"""Write the manifest of a run: its inputs, its outputs and its cost."""
 
 from misspenalty_studies.common.reporting.jobs import logged
 from misspenalty_studies.common.reporting.provenance import build_manifest, write_manifest

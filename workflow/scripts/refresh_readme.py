@@ -1,5 +1,4 @@
-"""Update the claims in README.md and ARTIFACT.md and, with --cost, the cost of the last run; write the data dictionary,
-results/README.md.
+"""Update the claims in README.md and ARTIFACT.md, write results/README.md and, with --cost, update the cost of a run.
 
 `make reproduce` updates everything that is the same on every machine; `make cost` also updates the cost.
 """
@@ -22,7 +21,7 @@ from misspenalty_studies.common.study import studies
 
 
 def share(rows):
-    """Return how many of these claims are reproduced, as the text ``n of m``."""
+    """Return the number of these claims that are reproduced, as the text ``n of m``."""
     return f"{(rows['verdict'] == 'reproduced').sum()} of {len(rows)}"
 
 
@@ -42,8 +41,8 @@ def claims_text(claims, variant, agreement, forecasts):
     paragraph = (
         f"**{said}** In the five papers of 1997 to 2005 whose traces and programs are lost, {counts['comparison']} "
         f"comparisons (orders, trends, limits) are reproduced, but only {counts['number']} numbers, not counting those "
-        f"that a parameter was fitted to; if they are counted, {counts['every comparison']} comparisons and "
-        f"{counts['every number']} numbers are."
+        f"that a parameter was fitted to; if these are counted, {counts['every comparison']} comparisons and "
+        f"{counts['every number']} numbers are reproduced."
     )
     return f"""{fill(paragraph, 112, break_on_hyphens=False)}
 
@@ -55,7 +54,7 @@ paper. *Fitted*: the number compared was used to tune the model. *Tie*: the inte
 or the interval of a difference that decides an order includes 0. Multi-Queue is judged behind a first level of 128 MB,
 as in the paper, and HAC with documents between the composite parts and a server's cache of the recollected size. Two
 variants are not counted in any total: Multi-Queue behind a first level whose size was calibrated on the paper's Table
-3, and HAC with documents apart and a server's cache whose size was calibrated on the printed hit rate. They have:
+3, and HAC with documents apart and a server's cache whose size was calibrated on the printed hit rate. Their counts:
 
 {format_summary(variant).rpartition(chr(10))[0]}
 
@@ -63,12 +62,12 @@ Does the conclusion of each paper hold?
 
 {sentences}
 
-Agreement with programs and results of others: points within tolerance, of all points compared
+Agreement with the programs and results of others: points within tolerance, out of all points compared
 ([results/agreement.csv](results/agreement.csv)):
 {agreeing}.
 
-Forecasts of our own, stated before the runs that decide them ([results/forecasts.csv](results/forecasts.csv)):
-{share(forecasts)} hold.
+Our own forecasts, which were stated before the runs that decide them
+([results/forecasts.csv](results/forecasts.csv)): {share(forecasts)} hold.
 """
 
 
@@ -81,7 +80,7 @@ def table(name):
 
 
 def refresh(cost):
-    """Write the texts, those on the cost only with `cost`; nothing is written if one of them cannot be made."""
+    """Write the texts, and with `cost` also those on the cost; write nothing if one of them cannot be made."""
     tables = [table(name) for name in ("claims", "claims_calibrated", "agreement", "forecasts")]
     texts = {("README.md", "claims"): claims_text(*tables), ("ARTIFACT.md", "expected"): expected_text(tables[0])}
     if cost:

@@ -5,13 +5,13 @@ the sensitivities, scales and supplement. With ``--first`` it makes only the fir
 compares them with the archived tables.
 
 A killed run leaves Snakemake's lock and unfinished files. Both are handled here, so that the same command always
-resumes: the lock is removed if no other run uses the folder, and unfinished outputs are made again. Snakemake's own
-log is in ``.snakemake/log``; the output of an error is shown.
+resumes: the lock is removed if no other run uses the folder, and unfinished outputs are made again. Snakemake's own log
+is in ``.snakemake/log``; if a job fails, its output is shown.
 
-Snakemake decides by the time stamps of files what to make. Before and after it runs, files are therefore compared with
-the digests in the manifests of the last complete run. An output that someone changed is made again. If the content of
-an input changed but not its time stamp, everything that depends on it is made again. A run that is stopped leaves no
-manifest; the digests are then in its journal (`misspenalty_studies.common.reporting.journal`).
+Snakemake decides by the time stamps of files what to make. Therefore, files are compared with the digests in the
+manifests of the last complete run, both before and after Snakemake runs. An output that someone changed is made again.
+If the content of an input changed but not its time stamp, everything that depends on it is made again. A run that is
+stopped leaves no manifest; the digests are then in its journal (`misspenalty_studies.common.reporting.journal`).
 """
 
 import argparse
@@ -43,12 +43,12 @@ OUTPUT = re.compile(r"^    output: (.+)$")
 JOB = re.compile(r"^    jobid: (\d+)$")
 STATE = Path(".snakemake")
 JOURNAL = STATE / "reproduce.jsonl"
-MANIFESTS = {  # manifests of `make reproduce` and of what `make supplement` adds, by the rules that write them
+MANIFESTS = {  # by rule: the manifest of `make reproduce`, and that of what `make supplement` adds
     "manifest": Path("results/manifest.json"),
     "supplement_manifest": Path("results/manifest_supplement.json"),
 }
-COSTS = Path("benchmarks/measured/jobs.csv")  # CPU seconds of the jobs of an earlier run, by rule
-FIRST = {  # results made before all others, by rule: the file, and what it shows
+COSTS = Path("benchmarks/measured/jobs.csv")  # CPU seconds of an earlier run's jobs, by rule
+FIRST = {  # results that are made first, by rule: the file, and what it shows
     "mq_first_figures": ("results/mq/table4.png", "Multi-Queue's Table 4 next to the printed one"),
     "vlog_first_tables": ("results/vlog/table2.csv", "Table 2 of the virtual log"),
 }
@@ -62,8 +62,8 @@ WORDS = {
     "not_reproduced": "not reproduced",
     "not_testable": "not testable",
 }
-# Without a limit, Snakemake checks the inputs of every waiting job again one second after each check, and once more for
-# each job that has finished, and solves an integer program each time.
+# Limit how often Snakemake checks waiting jobs. Otherwise, it checks all their inputs again one second after each check
+# and after each job, and solves an integer program each time.
 SCHEDULING = ("--scheduler", "greedy", "--max-jobs-per-timespan", "1000/4s")
 LOOK = "Read results/paper.pdf first; results/claims.csv has every claim; `make lab` and `make site` show more."
 
@@ -113,7 +113,7 @@ def unlock(command):
 
 
 def delete_output(name):
-    """Delete an output; a file of a compiled trace is deleted with its folder, which Snakemake makes as a whole."""
+    """Delete an output; delete a file of a compiled trace with its folder, which Snakemake makes as a whole."""
     folder = next((path for path in Path(name).parents if path.suffix == ".trace"), None)
     if folder is None:
         Path(name).unlink(missing_ok=True)
@@ -122,7 +122,7 @@ def delete_output(name):
 
 
 def undo_changes(manifests, journal):
-    """Make Snakemake rebuild what changed since the last run, complete or stopped: delete outputs, and touch inputs."""
+    """Make Snakemake rebuild what has changed since the last run: delete such outputs, and touch such inputs."""
     known = [journal.read(supplement=len(manifests) > 1)] if manifests else []
     for found in [*filter(None, map(read_manifest, manifests)), *known]:
         for name in changed_files(found["outputs"]):
@@ -154,17 +154,17 @@ def check_results(manifests):
 
 
 def forget_last_run(since, paths, journal):
-    """Replace the last run's manifests by journal entries; call it when a job of this run has finished."""
+    """Replace the last run's manifests by journal entries, once a job of this run has finished."""
     for path in paths:
         with contextlib.suppress(FileNotFoundError):
             if path.stat().st_mtime < since:
-                with contextlib.suppress(InputError):  # a damaged manifest is not used
+                with contextlib.suppress(InputError):  # ignore a damaged manifest
                     journal.take_manifest(read_manifest(path), supplement=path != MANIFESTS["manifest"])
                 path.unlink()
 
 
 def read_rows(path):
-    """Return the rows of a CSV table, each a dict of texts; an empty list if there is no table."""
+    """Return the rows of a CSV table as dicts of texts, or an empty list if there is no table."""
     if not Path(path).is_file():
         return []
     with open(path, newline="", encoding="utf-8") as stream:
@@ -182,11 +182,11 @@ def study_of(rule, studies):
 
 
 class Progress:
-    """Converter of Snakemake's output to one line per finished job.
+    """A converter of Snakemake's output to one line per finished job.
 
-    The share that is done and the time left are estimated from what jobs of the same rules cost in an earlier run. At
-    first, every core is taken to be always busy and as fast as in that run; the measured speed of this run counts more
-    with every job that finishes.
+    The share that is done and the time left are estimated from the cost of the same rules' jobs in an earlier run. At
+    first, the estimate assumes that every core is always busy and as fast as in that run; the measured speed of this
+    run counts more with every job that finishes.
     """
 
     def __init__(self, studies, cores=1, costs=None):
@@ -195,9 +195,9 @@ class Progress:
         known = sorted(self.costs.values())
         self.usual = known[len(known) // 2] if known else 1.0  # cost assumed for a new rule
         self.planned, self.done = collections.Counter(), collections.Counter()
-        self.total, self.past = 0.0, 0.0  # CPU seconds in the earlier run: of the planned jobs, of those done
+        self.total, self.past = 0.0, 0.0  # CPU seconds of the planned and of the finished jobs in the earlier run
         self.rule, self.counting, self.rules = None, False, set()
-        self.outputs, self.named, self.made = {}, [], []  # outputs by job, of the job being read, of the last to finish
+        self.outputs, self.named, self.made = {}, [], []  # outputs by job, of the current job, of the last finished job
 
     def cost(self, rule):
         """Return the CPU seconds that a job of a rule took in the earlier run."""
@@ -233,7 +233,7 @@ class Progress:
         self.total = max(self.total, self.past)
         spent = time.monotonic() - self.start
         counted = self.total / 10
-        speed = (spent + counted / self.cores) / (self.past + counted)  # seconds per CPU second of the earlier run
+        speed = (spent + counted / self.cores) / (self.past + counted)  # wall seconds per earlier CPU second
         left = speed * (self.total - self.past)
         part = f"{self.done[study]}/{max(self.planned[study], self.done[study])}"
         share = 100 * self.past / self.total
@@ -246,10 +246,10 @@ class Progress:
 
 
 def spent(folder, studies, since=0.0):
-    """Sum up the cost per study, most expensive first: CPU and wall seconds, largest memory of a job in MB, number of
-    jobs.
+    """Sum up the cost per study: CPU and wall seconds, largest memory of a job in MB, number of jobs.
 
-    The benchmark file of each job is read (`read_benchmark`) if it was written at or after `since`.
+    The most expensive study comes first. The benchmark file of each job is read (`read_benchmark`) if it was written at
+    or after `since`.
     """
     found = {}
     for path in Path(folder).rglob("*.tsv"):
@@ -309,7 +309,7 @@ def run(command, progress, journal, always=(), supplement=False):
 
 
 def outcome():
-    """Return a line with the verdicts and one that names the files to read, or no line if no claim has been judged."""
+    """Return a line with the verdicts and one that names the files to read, or no lines if no claim has been judged."""
     rows = [row for row in read_rows("results/claims.csv") if row["role"] == "claim"]
     if not rows:
         return []
@@ -333,7 +333,7 @@ def fetch_registered(further):
 
 
 class Line:
-    """One line of progress, rewritten in place on a terminal; elsewhere each text is a line of its own."""
+    """One line of progress, which is rewritten in place on a terminal; elsewhere, each text is a line of its own."""
 
     def __init__(self, stream=None):
         self.stream, self.width = stream or sys.stdout, 0
@@ -355,7 +355,7 @@ class Line:
 
 
 def recomputed():
-    """Return lines that say which studies were recomputed and which read archived tables; none if that is unknown."""
+    """Return lines that say which studies were recomputed and which read archived tables; return none if unknown."""
     rows = read_rows("results/recomputed.csv")
     if not rows:
         return []

@@ -1,7 +1,7 @@
 """Call the function that the rule names, with its inputs, parameters and wildcards, and write the tables it returns.
 
 Inputs called `drives` are descriptions of drives, which the package finds by name, and those called `files` are files
-whose paths are in a parameter; neither are arguments of the function. Captures must have the recorded sha256.
+whose paths are in a parameter; neither kind is passed to the function. Captures must have the recorded SHA-256.
 """
 
 import inspect

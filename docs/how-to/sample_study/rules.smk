@@ -1,4 +1,4 @@
-# The sample study: one simulation, two tables, one figure.
+# Make the sample study: one simulation, two tables and one figure.
 plan = PLANS["mine"]
 
 plan.stacked("faults", runs="results/mine/runs/faults.csv")
