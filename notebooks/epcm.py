@@ -62,7 +62,7 @@ pd.DataFrame(steps).set_index("run")
 rng = np.random.default_rng(1)
 units = [[*rng.choice(20, 4, replace=False), *range(20 + 9 * unit, 29 + 9 * unit)] for unit in range(40)]
 for opens in units:
-    opens.insert(0, opens.pop(4))  # the source comes first
+    opens.insert(0, opens.pop(4))  # put the source first
 
 
 def build(noise=0.05):

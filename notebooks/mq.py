@@ -57,7 +57,7 @@ print(f"first cache: {first.hit_ratio:.0%} of {len(requests):,}; second: {same.h
 rows = {}
 for name, stream in {"first cache": requests, "second cache": second}.items():
     distance = misspenalty.stack_distances(stream)
-    again = distance[distance > 0]  # 0: the block's first use
+    again = distance[distance > 0]  # 0 marks the first use of a block
     rows[name] = {f"up to {size}": 100 * (again <= size).mean() for size in (500, 1000, 2000, 4000, 8000)}
 pd.DataFrame(rows).T.rename_axis(columns="% of re-uses, by blocks in between")
 

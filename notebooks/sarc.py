@@ -59,7 +59,7 @@ ROOT = root()
 # %%
 settings = {"divisor": 16, "values": {}}
 shark, _ = fitted_shark(ROOT / "studies/sarc/machine.yaml", ROOT / "results/sarc/fit.csv", settings)
-loads = {0: 18750, 6: 2500, 9: 22500}  # minute: scaled IOPS
+loads = {0: 18750, 6: 2500, 9: 22500}  # scaled IOPS, by the minute from which they apply
 minutes = 12
 
 figure, (sizes, response) = plt.subplots(1, 2, figsize=(7, 2.4), layout="constrained")

@@ -49,7 +49,7 @@ rng = np.random.default_rng(1)
 
 
 def filled(share, **parameters):
-    """Return a virtual log in which a share of the places is in use, and its number of blocks."""
+    """Return a virtual log in which a given share of the places is in use, and its number of blocks."""
     blocks = int(share * places)
     disk = virtual_log(small, blocks, **parameters)
     disk.lay_out(np.arange(blocks, dtype=np.int32), spread(blocks, places))
@@ -74,7 +74,7 @@ SHARES = [0.3, 0.5, 0.6, 0.7, 0.8, 0.9, 0.94]
 
 
 def mean_ms(disk, blocks, writes=400, **_):
-    """Return the mean time of random writes of 4 KB, one after another, ms."""
+    """Return the mean time, ms, of random writes of 4 KB, one after another."""
     rng, start, now = np.random.default_rng(2), 0, 0
     total = 0
     for block in rng.integers(0, blocks, writes):
@@ -111,7 +111,7 @@ while not disk.dead:
     acknowledged += not disk.dead
 disk.power_down()
 damaged = media.copy()
-damaged[:512] = 0  # the same, with the tail's place lost
+damaged[:512] = 0  # lose the place of the tail as well
 rows = {}
 for name, bytes_ in {"from the tail": media, "by a scan": damaged}.items():
     _, found = recovered(small, blocks, bytes_)

@@ -73,7 +73,7 @@ def numbers(speed=130.0, network_mbit_per_s=200_000.0, device_us=65.0, parallel=
 
 
 def gains(**machine):
-    """Return the same as a table."""
+    """Return the gains as a table."""
     return pd.Series(numbers(**machine), name="gain, %").map("{:.3g}".format).replace("nan", "saturated").to_frame()
 
 

@@ -39,10 +39,10 @@ pd.options.display.precision = 2
 # <div style="border-left: 4px solid #e8702a; padding-left: 1em"><b>Change these</b></div>
 
 # %% tags=["parameters"]
-DRIVE = "cheetah9lp"  # a drive's name, or the path of a description; of kind disk
-CHANGES = {"mechanics.rpm": 15000}  # what to try
-TRACE = None  # a file of lines `R|W action lbn blocks service_us delay_us`; None = random requests
-FLASH = "dc_s3700"  # to compare with
+DRIVE = "cheetah9lp"  # name of a drive of kind disk, or path of its description
+CHANGES = {"mechanics.rpm": 15000}  # values to change in its description
+TRACE = None  # file of lines `R|W action lbn blocks service_us delay_us`; None for random requests
+FLASH = "dc_s3700"  # flash drive to compare with
 
 # %% [markdown]
 # ## 1. The drive
@@ -116,7 +116,7 @@ print(f"{drive.model}: the largest part is {largest}, {parts['as it is'][largest
 print(f"{CHANGES}: the mean falls from {parts['as it is'].sum():.2f} to {parts['changed'].sum():.2f} ms")
 print(f"{flash.model}: the median is {np.median(outcome.simulated) / np.median(later.simulated):.0f} times shorter")
 if outcome.measured is not None:
-    print(outcome.row())  # with the demerit figure of Ruemmler and Wilkes
+    print(outcome.row())  # includes the demerit figure of Ruemmler and Wilkes
 
 # %% [markdown]
 # With a file of measured times as `TRACE`, the last line has the demerit figure: the root mean square of the horizontal

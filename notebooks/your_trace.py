@@ -42,13 +42,13 @@ pd.options.display.precision = 2
 
 # %% tags=["parameters"]
 TRACE = root() / "tests" / "data" / "tpcc_small.parquet"  # a path to your trace, raw or compiled
-FORMAT = None  # such as "spc", where the file does not tell; `misspenalty trace formats` lists them
-BLOCK_BYTES = None  # such as 4096; None = the format's own
+FORMAT = None  # such as "spc", if the content is ambiguous; `misspenalty trace formats` lists them
+BLOCK_BYTES = None  # such as 4096; None for the format's own size
 DEVICE = "cheetah9lp"  # a drive that `misspenalty disk list` names, or a fixed time such as "5ms"
-CLIENTS = 1  # requests under way at a time; None = they arrive at the trace's times, which may overload the drive
+CLIENTS = 1  # number of requests under way; None: they arrive at the trace's times, which may overload the drive
 POLICIES = ["lru", "arc", "mq", "lirs", "s3fifo"]
-SHARES = ["1%", "2%", "5%", "10%", "20%", "50%", "100%"]  # of the footprint, or sizes such as "64MB"
-ENOUGH = 0.8  # share of the largest possible saving with which you are content
+SHARES = ["1%", "2%", "5%", "10%", "20%", "50%", "100%"]  # shares of the footprint, or sizes such as "64MB"
+ENOUGH = 0.8  # share of the largest possible saving that is enough for you
 
 # %% [markdown]
 # ## 1. What the trace is like
@@ -58,7 +58,7 @@ ENOUGH = 0.8  # share of the largest possible saving with which you are content
 
 # %%
 trace = misspenalty.open_trace(TRACE, FORMAT, BLOCK_BYTES)
-block = block_bytes_of(trace)  # None for objects of different sizes, whose caches have sizes in bytes
+block = block_bytes_of(trace)  # None for objects of different sizes, as the sizes of their caches are in bytes
 trace
 
 # %% [markdown]
@@ -105,11 +105,11 @@ response_time(times, block)
 
 # %%
 class Clock:
-    """CLOCK: a ring with one mark per block."""
+    """CLOCK, as a ring with one mark per block."""
 
     def __init__(self, capacity):
         self.capacity = capacity
-        self.marked = OrderedDict()  # block -> mark, in the order in which the hand passes
+        self.marked = OrderedDict()  # mark of each block, in the order in which the hand passes
 
     def access(self, block):
         if block in self.marked:
@@ -118,7 +118,7 @@ class Clock:
         while len(self.marked) >= self.capacity:
             candidate, mark = self.marked.popitem(last=False)
             if mark:
-                self.marked[candidate] = False  # spared once: moved behind the hand
+                self.marked[candidate] = False  # spare the block once, and move it behind the hand
         self.marked[block] = False
         return False
 
@@ -144,7 +144,7 @@ pd.DataFrame({"policy": ["yours", "CLOCK", "LRU", "OPT"], "hit ratio, %": [100 *
 # %%
 unit = "cache_blocks" if block else "cache_bytes"
 means = times.pivot(index=unit, columns="policy", values="mean_us") / 1000
-none = times["mean_us"].max() / 1000  # usually the worst policy in the smallest cache
+none = times["mean_us"].max() / 1000  # the longest wait, usually of the worst policy in the smallest cache
 target = none - ENOUGH * (none - means.min(axis=None))
 size = means.index[means.min(axis=1) <= target][0]
 policy = means.loc[size].idxmin()

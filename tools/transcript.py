@@ -135,9 +135,9 @@ def page():
 HEAD = """# Transcript: traces in many formats
 
 This page shows what `misspenalty` reports about files in many formats: what each file holds, and the hit ratios and
-mean response times of policies at about a tenth of the footprint. `tools/transcript.py` ran the commands and wrote
-this page. Files under `data/` and `tests/` are shipped; the others are public traces that are not
-ours to ship.
+mean response times of policies at about a tenth of the footprint. `tools/transcript.py` runs the commands and writes
+this page. Files under `data/` and `tests/` are in the repository; the others are public traces that we must not
+redistribute.
 
 ![Hit ratios on OLTP](transcript_curve.svg)
 
@@ -151,7 +151,7 @@ trace's rows below.
 TAIL = """Traces without times are replayed by one client (`closed`), which issues a request as soon as the previous one
 is answered.
 
-No real file was available for {without}: their readers are tested on lines and records in their grammar."""
+No real file was available for {without}: their readers are tested on lines and records that follow their grammar."""
 
 
 if __name__ == "__main__":
