@@ -1,4 +1,4 @@
-"""Provide the fixtures that all tests share, and fail a test that skips in CI for a reason that is not permitted."""
+"""Provide the fixtures that all tests share, and fail tests that skip in CI for reasons that are not permitted."""
 
 import os
 import re
@@ -38,7 +38,7 @@ def pytest_runtest_makereport(item, call):
 
 @pytest.hookimpl(wrapper=True)
 def pytest_make_collect_report(collector):
-    """Fail a file of tests that skips as a whole, under the same condition."""
+    """Fail a test file that skips as a whole in continuous integration, unless its reason is permitted."""
     return failed_in_ci((yield))
 
 

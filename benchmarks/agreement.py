@@ -30,7 +30,7 @@ FILES = {name: f"lirs/{name}.trace.gz" for name in LIRS_TRACES}
 FILES |= {name: f"arc/{name}.lis.zst" for name in ("OLTP", "P3", "P6")} | {"orm-busy": "objects/orm-busy.trace.xz"}
 FORMATS = {"orm-busy": "u32be"}
 COMPARED = ("zipf", "OLTP", *LIRS_TRACES)
-SHARES = (5, 10, 20, 50, 100, 200, 400, 800)  # sizes, in thousandths of the footprint
+SHARES = (5, 10, 20, 50, 100, 200, 400, 800)  # cache sizes in thousandths of the footprint
 FOURTHS, SMALLEST = 4, 20  # libCacheSim's SLRU needs multiples of 4 blocks, and its S3-FIFO 2 blocks in S
 
 APART = {
@@ -52,7 +52,7 @@ LITERATURE = {
     "MQ": [("mq", {}), ("mq", {"history": 1, "life_time": 500})],
     "LFU": [("lfu", {}), ("lfu", {"history": 4})],
 }
-OLTP_SIZES = (1000, 2000, 5000, 10000, 15000)  # sizes in the published table of ten policies
+OLTP_SIZES = (1000, 2000, 5000, 10000, 15000)  # cache sizes in the published table of ten policies
 RECOMPUTED = {"LRU": 0.005, "MIN": 0.005, "ARC": 0.05}  # tolerance in points: the recomputed ratios have two decimals
 
 
@@ -105,7 +105,7 @@ def show_simulator(table):
 
 
 def compare_with_literature(names=None):
-    """Yield a table per trace, policy and parameters: ratios obtained, whether they are scored and within tolerance."""
+    """Yield a table per trace, policy and parameters: our ratios, and whether they are scored and within tolerance."""
     tables = {name: pd.read_csv(TRACES / f"{name}_hit_ratios.csv") for name in ("published", "recomputed")}
     rows = pd.concat([table.assign(table=name) for name, table in tables.items()], ignore_index=True)
     recomputed = rows["table"] == "recomputed"

@@ -1,10 +1,10 @@
 """Time a comparison: curves of all online policies at eight sizes on a trace of five million references.
 
-Run as ``python benchmarks/curve.py``; the goal is 30 s on two cores. The references are those of `zipf` (policies.py),
-or taken from any trace (``--trace``), cut to ``--references``. There is one row per policy: the CPU time for its eight
-sizes, million references per second and, if libCacheSim has the policy, the ratio of its CPU time for the same sizes
-and references to ours. The CPU time and the wall-clock time of one call with two threads follow.
-libCacheSim runs as in policies.py: only its replay loop is timed, with the hash table that is best for it.
+Run as ``python benchmarks/curve.py``; the goal is 30 s on two cores. The references are those of `zipf` (policies.py)
+or of any trace (``--trace``), cut to ``--references``. There is one row per policy: the CPU time for its eight sizes,
+million references per second and, if libCacheSim has the policy, the ratio of its CPU time for the same sizes and
+references to ours. The CPU time and the wall-clock time of one call with two threads follow. libCacheSim runs as in
+policies.py: only its replay loop is timed, with the hash table that is best for it.
 """
 
 import argparse
@@ -20,7 +20,7 @@ SHARES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.4, 0.8)
 
 
 def peer_seconds(path, policy, sizes, references):
-    """Measure the CPU time of libCacheSim's caches, s; NaN if it does not have the policy."""
+    """Return the CPU time of libCacheSim's caches, s, or NaN if libCacheSim does not have the policy."""
     name, options, _ = PEERS.get(policy, (None, {}, {}))
     if name is None:
         return float("nan")

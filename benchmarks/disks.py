@@ -51,7 +51,7 @@ def requests(kind, n):
 
 
 def speed(n, repeat):
-    """Yield one row per drive and discipline: requests per second of `n` requests, and how the cost grew from n / 4."""
+    """Yield one row per drive and discipline: requests per second of `n` requests, and how their cost grew from n / 4."""
     for name in DRIVES:
         kind = disks.load(name)
         for way in ("service only", *disks.SCHEDULERS):
@@ -104,7 +104,7 @@ def compare_with_measured():
 
 
 def unsupported(base, decisions):
-    """Yield the name and changes of each departure whose condition the drive meets, but which it does not have."""
+    """Yield the name and changes of each departure that the drive lacks, although it meets the condition."""
     literal = base.data
     if literal["cache"]["read_ahead"] == "next_track" and "sequential_ahead" not in decisions:
         yield "sequential_ahead", {"cache.ahead_when": "sequential", "cache.read_ahead": "segment"}
@@ -137,7 +137,7 @@ def matrix(table):
 
 
 def left_out(table):
-    """Yield one row per departure and measured drive that meets its condition: change of the demerit, ms.
+    """Yield one row per departure and measured drive that meets its condition: the changes in the demerit, ms.
 
     `others_ms` is the mean over the other drives, on which the choice would be based; `left_out_ms` is the effect of
     that choice on the drive left out. Without other drives there is no basis for a choice.

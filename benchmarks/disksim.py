@@ -1,9 +1,10 @@
-"""Compare every drive, read as DiskSim reads it, request by request with DiskSim 4.0's answers to synthetic streams.
+"""Compare every drive, request by request and under DiskSim's reading, with DiskSim 4.0's answers to synthetic streams.
 
 The reference data hold four streams of 3,000 requests for each of eleven drives. They are looked for in the folder
 ``disksim_synthetic`` below ``$MISSPENALTY_SHARED``, by default ``data/external``. A row has the percentage of a
 stream's requests that agree within 1 us, and counts the others by the first of ``CAUSES`` that applies. A request that
-differs shifts the platter for those after it, so only the first of each run of differing requests shows the cause.
+differs changes the position of the platter for the requests after it, so only the first of consecutive differing
+requests shows the cause.
 
     python benchmarks/disksim.py --csv out.csv
 """
@@ -55,7 +56,7 @@ def compared(folder, name, stream):
 
 
 def causes(rows, any_order=False):
-    """Find the first of `CAUSES` that applies to each request that differs; None for those that agree."""
+    """Return, for each request, the first of `CAUSES` that applies if it differs, and None if it agrees."""
     away = (rows["ours_ms"] - rows["service_ms"]).abs().to_numpy()
     cache, found = rows["cache"].tolist(), []
     for i, ms in enumerate(away):

@@ -20,7 +20,7 @@ LIMIT = "limit"  # name of the row for one pass over the trace that touches one 
 
 @styled
 def speed(table):
-    """Draw, per policy and workload, bars of ``ratio`` to libCacheSim (if it has the policy) and of ``of_limit``."""
+    """Draw, per policy and workload, bars of ``ratio`` (if libCacheSim has the policy) and of ``of_limit``."""
     figure = new_figure(PAGE, 0.72 * PAGE)
     upper, lower = figure.subplots(2, 1)
     table = table[table["policy"] != LIMIT]

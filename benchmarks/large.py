@@ -30,15 +30,15 @@ from misspenalty.plotting.style import PAGE, new_figure, styled
 from misspenalty.policies import known_policies
 
 CHUNK = 1 << 20  # requests generated at a time
-SCATTER = np.uint64(0x9E3779B97F4A7C15)  # odd, so that no two blocks have the same address
+SCATTER = np.uint64(0x9E3779B97F4A7C15)  # an odd factor, so that no two blocks have the same address
 POLICIES = ("lru", "s3fifo")  # policies that are replayed exactly at every length
 ONLINE = [name for name, policy in known_policies().items() if not policy.offline]
 EXACT = 10_000_000  # maximum number of requests for which every policy is replayed exactly
-BLOCK = 4096  # bytes of a block, for the footprint in the figure
+BLOCK = 4096  # size of a block in bytes, for the footprint in the figure
 
 
 def generate(path, requests, seed=7):
-    """Write the trace, in which the block of rank r is requested in proportion to 1 / sqrt(r)."""
+    """Write the trace, in which the block of rank r has a probability proportional to 1 / sqrt(r)."""
     generator = np.random.default_rng(seed)
     with open(path, "wb") as file:
         for begin in range(0, requests, CHUNK):

@@ -70,7 +70,7 @@ class Job:
     after: set[int] = field(default_factory=set)
 
     def seconds(self, cores=CORES[-1]):
-        """Return the time on a machine with `cores` cores; 0 if it was not measured."""
+        """Return the seconds that the job takes on a machine with `cores` cores; 0 if its time was not measured."""
         used = 1 if self.threads >= EXCLUSIVE else min(self.threads, cores)
         return float(np.nan_to_num(self.cpu_s / used + START))
 
@@ -96,7 +96,7 @@ def read_plan(text):
 
 
 def plan(folder=".", options=()):
-    """Return all jobs of a full run, whatever results the folder already has."""
+    """Return all jobs of a full run, regardless of the results that already exist."""
     command = [
         sys.executable,
         "-m",
@@ -247,7 +247,7 @@ def table(jobs):
 
 
 def by_rule(jobs):
-    """Tabulate time and memory of each rule, from which the profile's requests follow."""
+    """Tabulate time and memory of each rule, which determine the requests in the profile."""
     rows = [
         {
             "rule": j.rule,
@@ -263,7 +263,7 @@ def by_rule(jobs):
 
 
 def request(row):
-    """Return what a job of a rule requests from a cluster: twice the measured values where that exceeds the default."""
+    """Return the resources that a rule's job requests: twice the measured values, if this exceeds the default."""
     asked = {}
     if (megabytes := int(-(-MARGIN * row.memory_mb // 100) * 100)) > LEAST_MB:
         asked["mem_mb"] = megabytes
@@ -277,7 +277,7 @@ def write_profile(rules, path=PROFILE):
     asked = {row.rule: request(row) for row in rules.dropna().sort_values("rule").itertuples()}
     lines = "".join(f"  {rule}: {yaml.safe_dump(a, default_flow_style=True)}" for rule, a in asked.items() if a)
     head = path.read_text().split("set-resources:")[0]
-    path.write_text(head + (f"set-resources:\n{lines}" if lines else ""))  # Snakemake refuses an empty list
+    path.write_text(head + (f"set-resources:\n{lines}" if lines else ""))  # because Snakemake rejects an empty list
 
 
 def draw(found, path, title):
@@ -296,7 +296,7 @@ def draw(found, path, title):
 
 
 def main():
-    """Print the table, the critical path, and whatever else was requested."""
+    """Print the table and the critical path, and write any other output that was requested."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--configfile", nargs="+", default=[], help="configuration of the run")
     parser.add_argument("--measured", nargs="+", default=["."], help="folders of runs with results/benchmarks")

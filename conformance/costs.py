@@ -1,4 +1,4 @@
-"""Measure how the differences of the cache libraries change hit ratios, and write results/conformance/costs.csv.
+"""Measure how the differences of cache libraries change hit ratios, and write results/conformance/costs.csv.
 
     python conformance/costs.py OLTP=OLTP.lis P6=P6.lis               # every library that differs
     python conformance/costs.py OLTP=OLTP.lis --languages python,go   # only these; the rows of the others are kept

@@ -68,7 +68,7 @@ def build_java():
     return ["java", "-cp", f"{folder / 'classes'}:{folder / 'lib'}/*", "Adapter"]
 
 
-BUILDS = {  # by language: the tool it needs, and the function that builds its adapter
+BUILDS = {  # the tool that each language needs, and the function that builds its adapter
     "python": (sys.executable, build_python),
     "go": ("go", build_go),
     "javascript": ("npm", build_javascript),
@@ -151,7 +151,7 @@ def check_cache(command, listed):
 
 
 def _hits(text, vector):
-    """Return the mean number of hits on a long vector in an adapter's output, rounded; None if it was not run."""
+    """Return the rounded mean number of hits on a long vector in an adapter's output, or None if it was not run."""
     found = [record["hits"].count("1") for record in map(json.loads, text.splitlines()) if record["id"] == vector]
     return round(sum(found) / len(found)) if found else None
 

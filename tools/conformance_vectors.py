@@ -119,7 +119,7 @@ def make_vector(policy, readings, rules, entry):
 
 
 def _add(outcomes, reading, outcome):
-    """Add an outcome; if the list has an equal one, add only the name of the reading to that one."""
+    """Add an outcome to the list; if the list has an equal outcome, only add the name of the reading to it."""
     same = next((each for each in outcomes if each | {"readings": 0} == outcome | {"readings": 0}), None)
     if same:
         same["readings"].append(reading)
@@ -146,7 +146,7 @@ def _without_draws(policy, capacity, trace, parameters):
 
 
 def make_long(policy, readings, entry, trace):
-    """Make a long vector with the digest of each reading's outcome, or an interval if it depends on chance."""
+    """Make a long vector with the digest of each reading's outcome, or with an interval if chance decides it."""
     outcomes = []
     for reading in readings:
         if reading.by_seed:
@@ -171,7 +171,7 @@ def make_long(policy, readings, entry, trace):
 
 
 def zipf(seed):
-    """Draw references to 2,000 blocks, the k-th most popular with a probability in proportion to 1 / k."""
+    """Draw references to 2,000 blocks; the k-th most popular has a probability proportional to 1 / k."""
     draw = random.Random(seed)
     bounds = list(itertools.accumulate(1 / k for k in range(1, 2001)))
     return [bisect.bisect(bounds, draw.random() * bounds[-1]) + 1 for _ in range(LONG)]

@@ -71,7 +71,7 @@ def record_of(source, out):
 
 
 def is_fresh(source, out, wanted):
-    """Tell whether nothing that a kernel depends on has changed since it was translated."""
+    """Tell whether a kernel is up to date, because nothing that it depends on has changed since it was translated."""
     record = record_of(source, out)
     if not record.exists() or not (out / f"{Path(source).stem}.c").exists():
         return False
@@ -81,7 +81,7 @@ def is_fresh(source, out, wanted):
 
 
 def run(commands, folder):
-    """Run commands side by side, and fail if one of them does."""
+    """Run commands in parallel, and fail if one of them fails."""
     running = [subprocess.Popen(command, cwd=folder) for command in commands]
     failed = [process.args for process in running if process.wait()]
     if failed:

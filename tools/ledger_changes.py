@@ -4,7 +4,7 @@
 
 Count the entries of the older and the present ledger by status, role, verdict and basis. Then print, with the reason,
 every entry that is new, that has left the ledger, or whose status, role, rule or reason (`changed`) differs. Without a
-revision, the older ledger is that of the commit before the one that introduced the present roles.
+revision, the older ledger is taken from the commit before the present roles were introduced.
 """
 
 import argparse

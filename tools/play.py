@@ -138,7 +138,7 @@ def imported():
 
 
 def pack_package(modules, pyodide, scratch, archive):
-    """Pack the modules, compiled where they are kernels, and the stand-ins into one archive."""
+    """Pack the modules, with the kernels compiled, and the stand-ins into one archive."""
     headers, translated = scratch / "include", scratch / "c"
     shutil.copytree(sysconfig.get_path("include"), headers)
     (headers / "pyconfig.h").write_text(configuration(pyodide / "python_stdlib.zip"))
@@ -192,7 +192,7 @@ def source_of(name):
 
 
 def add(packed, name, content):
-    """Add a file to an archive without a time stamp, so that the archive is the same every time."""
+    """Add a file without its time stamp to an archive, so that the archive is always the same."""
     about = zipfile.ZipInfo(str(name))
     about.compress_type = zipfile.ZIP_DEFLATED
     packed.writestr(about, content)
@@ -256,7 +256,7 @@ def pack(folder, name, path, title):
 
 
 def byte_by_byte(numbers):
-    """Return the first bytes of all numbers, then the second bytes, and so on, which compresses better."""
+    """Return the first bytes of all numbers, then their second bytes, and so on; this order compresses better."""
     return np.ascontiguousarray(numbers.view(np.uint8).reshape(len(numbers), -1).T).tobytes()
 
 

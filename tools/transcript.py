@@ -2,8 +2,9 @@
 
 python tools/transcript.py
 
-Files that are not shipped are looked for in the folder ``$MISSPENALTY_SHARED_TRACES``, by default ``shared/traces``
-next to the repository, and in the folders next to that one. Missing files are left out, and are listed on the page.
+Files that are not in the repository are looked for in the folder ``$MISSPENALTY_SHARED_TRACES``, by default
+``shared/traces`` next to the repository, and in the folders next to that one. Missing files are left out, and are
+listed on the page.
 """
 
 import json

@@ -17,7 +17,7 @@ from pathlib import Path
 
 
 def mapping(make):
-    """Wrap a cache with the interface of a dictionary; ``make(capacity)`` makes it."""
+    """Wrap a cache that has the interface of a dictionary; ``make(capacity)`` makes the cache."""
 
     def open_cache(capacity):
         cache, absent = make(capacity), object()
@@ -35,7 +35,7 @@ def mapping(make):
 
 
 def standard(capacity):
-    """Wrap functools.lru_cache, to which nothing can be written."""
+    """Wrap functools.lru_cache, which does not support writes."""
     load = lru_cache(maxsize=capacity)(lambda block: True)
 
     def reference(block, write):
@@ -64,7 +64,7 @@ standard.writes = theine.writes = False
 
 
 def libcachesim(name, least):
-    """Wrap a cache of libCacheSim, which aborts or caches nothing with fewer than `least` blocks."""
+    """Wrap a cache of libCacheSim that aborts or stays empty if its capacity is below `least` blocks."""
     import libcachesim as simulator
 
     def request(block):
@@ -109,7 +109,7 @@ def caches():
 
 
 def replay(open_cache, capacity, trace, writes=(), tell=False):
-    """Return the outcomes of a trace (1 for a hit); None if the cache cannot run it.
+    """Return the outcomes of a trace (1 for a hit), or None if the cache cannot run the trace.
 
     With `tell`, also return the evictions, if the cache can report which blocks it holds.
     """

@@ -62,7 +62,7 @@ class Mutant:
 
 
 def tokens(text):
-    """Yield the tokens of Python or Cython, and stop where the text cannot be split into tokens."""
+    """Yield the tokens of a Python or Cython source, up to the point where it cannot be split into tokens."""
     try:
         yield from tokenize.generate_tokens(io.StringIO(text).readline)
     except (tokenize.TokenError, IndentationError, SyntaxError):
@@ -80,7 +80,7 @@ class Logical:
 
 
 def logical_lines(text):
-    """Yield every `Logical` line of Python or Cython."""
+    """Yield every `Logical` line of a Python or Cython source."""
     starts = [0]
     for line in text.splitlines(keepends=True):
         starts.append(starts[-1] + len(line))
@@ -179,8 +179,8 @@ def is_statement(text):
 
 
 def choose(patterns, count, seed):
-    """Return `count` random faults in the sources that match a pattern, about the same number from each source,
-    whatever its length.
+    """Return `count` random faults in the sources that match a pattern, with about the same number from each source,
+    regardless of its length.
 
     The order in which a source's faults are drawn depends only on that source and the seed.
     """

@@ -180,7 +180,7 @@ def in_fork(folder, function, *arguments):
     folder = Path(tempfile.mkdtemp(dir=folder))
     if not (child := os.fork()):
         try:
-            os.setpgrp()  # `waited_for` can then kill whatever the tests start
+            os.setpgrp()  # so that `waited_for` can kill all processes that the tests start
             faulthandler.disable()  # print no traceback of a crash, which is one way to notice a fault
             with open(folder / "output", "w") as log:
                 os.dup2(log.fileno(), 1)
@@ -287,7 +287,7 @@ def name_of(path):
 
 
 def of_policy(path):
-    """Tell whether a source is a policy with tests named after it, not a reader that has the same name."""
+    """Tell whether a source is a policy with tests named after it, and not a reader of the same name."""
     return path.startswith("policies/") and name_of(path) in POLICIES
 
 

@@ -112,7 +112,7 @@ if taken := set(OWN_TRACES) & {rule.name for rule in workflow.rules}:
         f"{config['traces']}: row {min(taken)}, column name: the workflow already has a rule with this name; choose another name"
     )
 
-# Each row's name is a target that makes its page; `traces` makes all pages and the data set.
+# The name of each row is a target that makes the row's page; `traces` makes all pages and the data set.
 OWN_TARGETS = {own: [f"results/traces/{own}/{own}.pdf"] for own in OWN_TRACES}
 OWN_TARGETS["traces"] = [*sum(OWN_TARGETS.values(), []), "results/traces/all"]
 for own, files in OWN_TARGETS.items():

@@ -1,4 +1,4 @@
-"""Get the raw file of a row of the table of traces, from the mirror folder or from its URL, and verify it."""
+"""Fetch the raw file of a row of the table of traces from the mirror folder or from its URL, and verify it."""
 
 from misspenalty.characterize.runs import fetch
 from misspenalty_studies.common.reporting.jobs import logged

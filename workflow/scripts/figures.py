@@ -1,4 +1,4 @@
-"""Draw a study's figures from its tables (PDF for print, SVG for the report, PNG for pages); write their captions."""
+"""Draw a study's figures from its tables (PDF for print, SVG for the report, PNG for pages) and write captions."""
 
 import sys
 from pathlib import Path

@@ -1,7 +1,7 @@
 """Calibrate the size of MQ's first level on the paper's Table 3.
 
-Write the accesses that reach the storage cache below it, and a table of the hit ratios of storage caches below first
-levels of several sizes.
+Write the accesses that reach the storage cache below the first level, and a table of the hit ratios of storage caches
+below first levels of several sizes.
 """
 
 import misspenalty

@@ -1,4 +1,4 @@
-"""Write down which rows each claim of a study reads, and the line of code that decides it."""
+"""Write the rows that each claim of a study reads, and the line of code that decides the claim."""
 
 from pathlib import Path
 

@@ -172,7 +172,7 @@ def read_rows(path):
 
 
 def archived_costs(path=COSTS):
-    """Read the mean CPU seconds per job of each rule in an earlier run; return an empty dict if there is no table."""
+    """Read the mean CPU seconds per job of each rule in an earlier run; return an empty dict without a table."""
     return {row["rule"]: float(row["cpu_s"]) / int(row["jobs"]) for row in read_rows(path)}
 
 

@@ -39,11 +39,11 @@ class Process:
     last: int  # time of its last event, ns
     program: str = ""
     clock: int = 0  # processor time that has been accounted for
-    left_out: int = 0  # processor time that is left out: touch.c, work before the first exec, corrections of the clock
+    left_out: int = 0  # excluded processor time: touch.c, work before the first exec, corrections of the clock
     marked: bool = False  # whether touch.c is running
     touched: list = field(
         default_factory=list
-    )  # time, clock, path, page of each fault that is not yet an event, because it may belong to a call
+    )  # time, clock, path and page of each fault that is not an event yet, as it may belong to a call
     folders: dict[int, int] = field(default_factory=dict)  # inodes of the folders that it has opened, by descriptor
     hiding: int = -1  # clock at the start of the current sequence of left-out events; -1 outside one
     exiting: int = 0  # clock when the process began to exit
@@ -54,7 +54,7 @@ class Process:
 
 @dataclass
 class Call:
-    """A system call."""
+    """A recorded system call."""
 
     number: int
     begin: int
@@ -86,7 +86,7 @@ class Event:
 
 
 class Namespace:
-    """The files that names and inodes refer to at one moment of the recording."""
+    """The files to which names and inodes refer at one moment of the recording."""
 
     def __init__(self, rows):
         self.links, self.inodes, self.sizes, self.folders = {}, {}, {}, set()

@@ -48,7 +48,7 @@ def convert(jail: Jail, recording: Path, folder: Path) -> dict:
     Raises
     ------
     CaptureError
-        A recorded command failed, or the recording contradicts itself: processes never ended, or files are unknown.
+        A recorded command failed, or the recording contradicts itself: a process did not end, or a file is unknown.
     """
     facts = json.loads((recording / "recording.json").read_text())
     work = WORKLOADS[facts["workload"]]
@@ -274,7 +274,7 @@ def process_table(decoded: list[Decoder], plain: list[list[int]], files: FileTab
 
 
 def write(table: pa.Table, path: Path) -> None:
-    """Write a table compactly: pages are so long that the compressor finds what the runs have in common."""
+    """Write a compact table, with pages so long that the compressor can use the similarity of the runs."""
     differences = [name for name in table.schema.names if name == "time_us"]
     spread = [name for name in table.schema.names if name not in ("time_us", "file", "offset", "path", "normal_path")]
     pq.write_table(

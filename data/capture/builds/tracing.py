@@ -32,7 +32,9 @@ def check_tracing() -> None:
         if not any(os.access(Path(folder, program), os.X_OK) for folder in os.get_exec_path()):
             raise CaptureError(f"{program} is missing: apt-get install {package}")
     if not any(Path(root, PROBED).is_dir() for root in ("/sys/kernel/tracing", "/sys/kernel/debug/tracing")):
-        raise CaptureError(f"no trace point {PROBED}: mount -t tracefs none /sys/kernel/tracing, Linux 6.12 or newer")
+        raise CaptureError(
+            f"no trace point {PROBED}: use Linux 6.12 or newer, and mount -t tracefs none /sys/kernel/tracing"
+        )
 
 
 class Gate:
@@ -103,7 +105,7 @@ class Gate:
 
 
 def enter(jail, folder: str, output: int) -> None:
-    """Move this process into the jail: set its root, its folder and its descriptors."""
+    """Move this process into the jail: set its root folder, its working folder and its descriptors."""
     os.chroot(jail)
     os.chdir(folder)
     null = os.open("/dev/null", os.O_RDONLY)

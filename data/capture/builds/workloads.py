@@ -1,4 +1,4 @@
-"""Define the workloads (four, one of them in two variants): how to prepare them in the jail, and what a run does."""
+"""Define the four workloads, one of them in two variants: how they are prepared in the jail, and the steps of a run."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ LIBC = f"-L{MUSL} -lc {MUSL}/crtn.o"
 
 @dataclass(frozen=True)
 class Step:
-    """One recorded command."""
+    """A recorded command."""
 
     folder: str  # working folder, inside the jail
     command: list[str]
@@ -204,7 +204,7 @@ def prepare_ssh(jail: Jail) -> None:
 
 
 def run_ssh(training: bool) -> list[Step]:
-    """Return the steps: training builds the first version; measured runs patch and rebuild it for each later one."""
+    """Return the steps: training builds the first version; measured runs patch and rebuild it for every later one."""
     if training:
         return [Step(SSH, ["/usr/bin/make"], lambda jail: renew_ssh(jail, "openssh"))]
     steps = []

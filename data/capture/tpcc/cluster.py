@@ -46,7 +46,7 @@ class Cluster:
         self.log = work / "postgres.log"
 
     def check_machine(self) -> None:
-        """Raise `CaptureError` unless run by root, with PostgreSQL 15 and its user, and a short enough socket path."""
+        """Raise `CaptureError` unless run as root, with PostgreSQL 15, its user, and a short enough socket path."""
         if os.geteuid() != 0:
             raise CaptureError("this must run as root: bpftrace needs root, and PostgreSQL is run as user postgres")
         for name in ("initdb", "pg_ctl", "psql", "pgbench"):
@@ -57,7 +57,7 @@ class Cluster:
         except KeyError:
             raise CaptureError(f"there is no user {USER}: apt-get install postgresql-15") from None
         if len(str(self.socket)) > SOCKET_PATH_LIMIT:
-            raise CaptureError(f"{self.socket}: path too long for a Unix socket; choose a shorter --work")
+            raise CaptureError(f"{self.socket}: the path is too long for a Unix socket; choose a shorter --work")
 
     def create(self) -> None:
         """Make an empty cluster with single-byte text and the C locale."""
@@ -113,12 +113,12 @@ class Cluster:
         return ["-h", str(self.socket), "-U", USER, database]
 
     def psql(self, *arguments: str, database: str = DATABASE) -> subprocess.Popen:
-        """Start psql without the user's own settings; it stops at the first error."""
+        """Start psql without the user's own settings, and let it stop at the first error."""
         command = [str(BINARIES / "psql"), "-X", "-q", "-v", "ON_ERROR_STOP=1", *arguments, *self.connection(database)]
         return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def run(self, *statements: str, files: tuple[Path, ...] = (), database: str = DATABASE) -> str:
-        """Run files, then statements, each in order, and return what they print, unaligned."""
+        """Run files and then statements, each in order, and return their unaligned output."""
         options = [option for path in files for option in ("-f", str(path))]
         options += [option for statement in statements for option in ("-c", statement)]
         process = self.psql("-A", "-t", *options, database=database)

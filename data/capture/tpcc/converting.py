@@ -97,7 +97,7 @@ def refuse_to_overwrite(output: Path) -> None:
 
 
 def sizes_before(everything: Events, window: Events, facts: dict) -> dict[str, int]:
-    """Return the size in blocks of each relation when the window opens."""
+    """Return the size of each relation in blocks at the time when the window opens."""
     sizes = dict(facts["blocks_at_start"])
     prior = everything.take(slice(0, int(np.searchsorted(everything.nanoseconds, window.nanoseconds[0]))))
     for index, name in enumerate(prior.names):

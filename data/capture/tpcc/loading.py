@@ -36,7 +36,10 @@ def load(cluster: Cluster, warehouses: int) -> None:
     needed = warehouses * BYTES_PER_WAREHOUSE + FREE_SPACE_RESERVE
     free = shutil.disk_usage(cluster.work).free
     if free < needed:
-        raise CaptureError(f"{cluster.work}: {free >> 30} GiB free; {warehouses} warehouses need {needed >> 30} GiB")
+        raise CaptureError(
+            f"{cluster.work}: {free >> 30} GiB are free, but {warehouses} warehouses need {needed >> 30} GiB; "
+            "choose another --work or fewer --warehouses"
+        )
     cluster.create()
     try:
         with cluster.running(**LOAD_SETTINGS):

@@ -38,7 +38,7 @@ class Run:
     Attributes
     ----------
     shared_buffers : str
-        First-level cache, as PostgreSQL writes it (``128MB``).
+        Size of the first-level cache, as PostgreSQL writes it (``128MB``).
     reads : int
         Number of reads to record after the warm-up.
     warmup_seconds : int
@@ -65,7 +65,9 @@ def check_tracing(work: Path, reads: int) -> None:
     needed = BYTES_PER_READ * reads * 2 + (3 << 30)
     free = shutil.disk_usage(work).free
     if free < needed:
-        raise CaptureError(f"{work}: {free >> 20} MiB are free; {reads} reads need {needed >> 20} MiB")
+        raise CaptureError(
+            f"{work}: {free >> 20} MiB are free, but {reads} reads need {needed >> 20} MiB; record fewer --reads"
+        )
 
 
 def record(cluster: Cluster, run: Run, folder: Path) -> None:
@@ -136,7 +138,7 @@ def relation_names(server: Cluster) -> dict[str, str]:
 
 
 def relation_blocks(data_files: Path, relations: dict[str, str]) -> dict[str, int]:
-    """Return the size in blocks of each relation and fork."""
+    """Return the size of each relation and fork in blocks."""
     sizes: dict[str, int] = {}
     for path in data_files.iterdir():
         match = FILE_NAME.fullmatch(path.name)

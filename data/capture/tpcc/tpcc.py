@@ -80,7 +80,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def number(least: int):
-    """Return a type for argparse that accepts integers of at least `least`."""
+    """Return an argparse type that accepts integers of at least `least`."""
 
     def parse(text: str) -> int:
         if not text.isdecimal() or int(text) < least:
@@ -91,7 +91,7 @@ def number(least: int):
 
 
 def power_of_two(text: str) -> int:
-    """Parse a power of two; this is a type for argparse."""
+    """Parse a power of two, as an argparse type."""
     value = number(1)(text)
     if value & (value - 1):
         raise argparse.ArgumentTypeError(f"{text!r}: expected a power of two")
@@ -99,7 +99,7 @@ def power_of_two(text: str) -> int:
 
 
 def buffer_size(text: str) -> str:
-    """Check a size that PostgreSQL accepts for shared_buffers; this is a type for argparse."""
+    """Check that PostgreSQL accepts a size for shared_buffers, as an argparse type."""
     if not re.fullmatch(r"[1-9]\d*(kB|MB|GB)", text):
         raise argparse.ArgumentTypeError(f"{text!r}: expected a number with kB, MB or GB, such as 128MB")
     return text
