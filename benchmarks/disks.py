@@ -51,7 +51,7 @@ def requests(kind, n):
 
 
 def speed(n, repeat):
-    """Yield one row per drive and discipline: requests per second of `n` requests, and how their cost grew from n / 4."""
+    """Yield one row per drive and discipline: requests per second of `n` requests, and how the cost grew from n / 4."""
     for name in DRIVES:
         kind = disks.load(name)
         for way in ("service only", *disks.SCHEDULERS):
