@@ -11,9 +11,12 @@ from hypothesis import strategies as st
 from misspenalty import open_trace
 from misspenalty.errors import InputError
 from misspenalty.traces import numbering, reader
-from misspenalty.traces._compile import Interner
+from misspenalty.traces._compile import Interner, first_sizes
+from misspenalty.traces.columns import object_sizes
+from misspenalty.traces.compiled import ObjectBytes
 from misspenalty.traces.numbering import SHARDS, Numbering, shard_of
 from misspenalty.traces.readers import oracle_general
+from misspenalty.traces.unknown_sizes import filled
 
 SMALL = 400_000
 
@@ -93,6 +96,42 @@ def test_objects_keep_their_sizes_where_shards_begin_between_two_batches(tmp_pat
         assert dict(zip(trace.address.tolist(), trace.object_bytes.tolist(), strict=True)) == dict(
             zip(first[0].tolist(), rows["size"][first[1]].tolist(), strict=True)
         )
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.lists(st.tuples(st.integers(0, 9), st.integers(-1, 2)), min_size=1), min_size=1, max_size=6),
+    st.integers(0, 12),
+)
+def test_sizes_are_those_of_the_first_references(tmp_path_factory, parts, in_memory):
+    """Sizes that are entered while references are numbered must equal those found from all references at the end.
+
+    A size of -1 is unknown, and shards are used if there are more than `in_memory` objects.
+    """
+    folder = tmp_path_factory.mktemp("n")
+    made, sizes = Numbering(folder, in_memory), ObjectBytes(folder)
+    for part in parts:
+        objects, asked = np.array(part).T
+        sizes.add(asked, made.add(objects.astype(np.uint64)))
+    made.finish()
+    sizes.finish()
+    ids = np.fromfile(folder / "ids", np.uint32)
+    asked, never = filled(ids, np.concatenate([np.array(part)[:, 1] for part in parts]))
+    first, changing = object_sizes(ids, asked)
+    assert np.array_equal(np.fromfile(folder / "object_bytes", np.int64), first)
+    assert sizes.changes == np.count_nonzero(first[ids] != asked) and sizes.never == never
+    assert (folder / "request_bytes").exists() == (changing is not None)
+    if changing is not None:
+        assert np.array_equal(np.fromfile(folder / "request_bytes", np.int64), changing)
+
+
+def test_first_sizes_check_their_arrays():
+    ids, sizes, first = np.array([0, 1], np.uint32), np.array([5, 6]), np.zeros(2, np.int64)
+    assert first_sizes(ids, sizes, first, 0) == (2, 0) and first.tolist() == [5, 6]
+    with pytest.raises(IndexError, match="ids hold block 1"):
+        first_sizes(ids, sizes, first[:1], 0)
+    with pytest.raises(IndexError, match="sizes has length 1; expected 2"):
+        first_sizes(ids, sizes[:1], first, 0)
 
 
 def test_an_error_in_the_middle_leaves_nothing(tmp_path, monkeypatch):

@@ -14,7 +14,7 @@ from misspenalty._kernel cimport Kernel, check_ids, prefetch
 from misspenalty._memory cimport zeroed
 
 cdef enum:
-    AHEAD = 16                  # distance at which slots are prefetched, addresses
+    AHEAD = 64                  # distance at which entries are prefetched, references
     LEAST = 1 << 11             # number of addresses that the first tables have room for
     REACH = 4                   # low addresses, as a multiple of the number of addresses that the tables have room for
     MOST_BLOCKS = 0xFFFFFF00    # ids from this one on are reserved for list heads and marks
@@ -72,11 +72,19 @@ cdef class Interner(Kernel):
         free(self.slots)
         self.low, self.reach, self.slots, self.mask, self.room = low, reach, slots, mask, room
         for i in range(self.size):
+            if i + AHEAD < self.size:
+                prefetch(self._place(addresses[i + AHEAD]))
             if addresses[i] < reach:
                 low[addresses[i]] = <uint32_t>(i + 1)
             else:
                 self._slot(addresses[i])[0] = Slot(addresses[i], i + 1)
         return 0
+
+    cdef inline const void* _place(self, uint64_t address) noexcept nogil:
+        """Return where the search for an address begins."""
+        if address < self.reach:
+            return &self.low[address]
+        return &self.slots[_hash(address) & self.mask]
 
     cdef inline Slot* _slot(self, uint64_t address) noexcept nogil:
         """Return the slot of an address, or a free one for it."""
@@ -109,11 +117,7 @@ cdef class Interner(Kernel):
         with self, nogil:
             for i in range(n):
                 if i + AHEAD < n:
-                    address = addresses[i + AHEAD]
-                    if address < self.reach:
-                        prefetch(&self.low[address])
-                    else:
-                        prefetch(&self.slots[_hash(address) & self.mask])
+                    prefetch(self._place(addresses[i + AHEAD]))
                 address = addresses[i]
                 number = self.low[address] if address < self.reach else self._slot(address).id
                 if not number:
@@ -148,6 +152,47 @@ def new_blocks(const uint32_t[::1] ids, uint64_t seen):
             seen += new
             out[i] = new
     return result
+
+
+def first_sizes(const uint32_t[::1] ids, const int64_t[::1] sizes, int64_t[::1] first, uint64_t seen):
+    """Enter the size of each object at its first reference, and count the references with another size.
+
+    Parameters
+    ----------
+    ids : uint32, shape (n,)
+        Dense ids, numbered in order of first use.
+    sizes : int64, shape (n,)
+        Size of the object at each reference, bytes.
+    first : int64, by id
+        Sizes at the first references, which are entered here.
+    seen : int
+        Number of objects referenced before, which is the id of the next new object.
+
+    Returns
+    -------
+    seen, changes : int
+        Number of objects referenced so far; number of references whose object had another size at its first reference.
+
+    Raises
+    ------
+    IndexError
+        An id is not below the length of `first`, or `sizes` has another length than `ids`.
+    """
+    cdef Py_ssize_t i, n = ids.shape[0]
+    cdef uint64_t changes = 0
+    check_ids(ids, first.shape[0])
+    if sizes.shape[0] != n:
+        raise IndexError(f"sizes has length {sizes.shape[0]}; expected {n}")
+    with nogil:
+        for i in range(n):
+            if i + AHEAD < n:
+                prefetch(&first[ids[i + AHEAD]])
+            if ids[i] == seen:
+                first[seen] = sizes[i]
+                seen += 1
+            else:
+                changes += first[ids[i]] != sizes[i]
+    return seen, changes
 
 
 def generations(

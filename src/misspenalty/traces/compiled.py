@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from misspenalty.errors import InputError, ParameterError, check_whole
 from misspenalty.io.files import temporary_folder
-from misspenalty.traces._compile import new_blocks
+from misspenalty.traces._compile import first_sizes
 from misspenalty.traces.columns import BY_BLOCK, COLUMNS, LONGEST_NAME, check_block
 from misspenalty.traces.compression import check_path, unreadable
 from misspenalty.traces.meta import META, VERSION, RequestSizes, checksum, meta_checksum, write_meta
@@ -222,9 +222,9 @@ def _compile(
             lengths = _tally(lengths, requests)
             _check_references(references, most_references, path)
             for start, writes, times in expand(requests):
-                numbering.add(start)
+                ids = numbering.add(start)
                 if requests.size is not None:
-                    sizes.add(requests.size)
+                    sizes.add(requests.size, ids)
                 for column, values, file in (("write", writes, write), ("time", times, time)):
                     if values is not None:
                         file.write(np.ascontiguousarray(values).data)
@@ -272,37 +272,52 @@ class ObjectBytes:
     def __init__(self, folder: Path) -> None:
         self.folder, self.changes, self.unknown = folder, 0, False
         self.never = 0  # objects whose size no request states
+        self.first: np.ndarray | None = np.empty(CHUNK, np.int64)  # sizes by id, or None if `finish` finds them
+        self.seen = 0  # objects whose size is in `first`
         self.requests = open(folder / "request_bytes", "wb")  # noqa: SIM115, closed by `finish`
 
-    def add(self, sizes: np.ndarray) -> None:
-        """Append the int64 sizes of the next references."""
+    def add(self, sizes: np.ndarray, ids: np.ndarray | None) -> None:
+        """Append the int64 sizes of the next references, whose ids are None if they are known only at the end."""
         self.unknown |= bool((sizes == UNKNOWN).any())
         self.requests.write(np.ascontiguousarray(sizes).data)
+        if ids is None or self.unknown:
+            self.first = None
+        elif self.first is not None:
+            self.first = self._enter(self.first, ids, sizes)
+
+    def _enter(self, first: np.ndarray, ids: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+        """Enter the sizes of new objects in `first`, and count those of other objects that differ; return `first`."""
+        if (blocks := int(ids.max(initial=0)) + 1) > first.size:
+            first = np.concatenate([first, np.empty(max(blocks, 2 * first.size) - first.size, np.int64)])
+        self.seen, changes = first_sizes(ids, np.ascontiguousarray(sizes), first, self.seen)
+        self.changes += changes
+        return first
 
     def finish(self) -> None:
         """Write the sizes of the objects, once the column ``ids`` is complete."""
         self.requests.close()
-        requests, seen = self.folder / "request_bytes", 0
+        requests, objects = self.folder / "request_bytes", self.folder / "object_bytes"
         if not requests.stat().st_size:
             requests.unlink()
             return
-        if self.unknown:
-            self.never = fill(self.folder / "ids", requests, (self.folder / "address").stat().st_size // 8)
-        with (
-            open(self.folder / "ids", "rb") as ids,
-            open(requests, "rb") as sizes,
-            open(self.folder / "object_bytes", "w+b") as objects,
-        ):
-            while (part := np.fromfile(ids, np.uint32, CHUNK)).size:
-                asked = np.fromfile(sizes, np.int64, part.size)
-                new = new_blocks(part, seen)
-                objects.write(np.compress(new, asked).data)
-                objects.flush()
-                seen += int(np.count_nonzero(new))
-                known = np.memmap(self.folder / "object_bytes", np.int64, "r", shape=(seen,))
-                self.changes += int(np.count_nonzero(known[part] != asked))
+        if self.first is not None:
+            self.first[: self.seen].tofile(objects)
+        else:
+            self._find(requests, objects)
         if not self.changes:
             requests.unlink()
+
+    def _find(self, requests: Path, objects: Path) -> None:
+        """Write the sizes of the objects, given the files of the references."""
+        blocks = (self.folder / "address").stat().st_size // 8
+        if self.unknown:
+            self.never = fill(self.folder / "ids", requests, blocks)
+        np.zeros(blocks, np.int64).tofile(objects)  # a full disk is an error here, but a fault in a mapped file
+        first = np.memmap(objects, np.int64, "r+", shape=(blocks,))
+        self.seen = self.changes = 0
+        with open(self.folder / "ids", "rb") as ids, open(requests, "rb") as sizes:
+            while (part := np.fromfile(ids, np.uint32, CHUNK)).size:
+                self._enter(first, part, np.fromfile(sizes, np.int64, part.size))
 
     def close(self) -> None:
         """Close the file; unfinished work is lost."""

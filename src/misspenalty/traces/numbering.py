@@ -38,14 +38,17 @@ class Numbering:
         self.shards: Shards | None = None
         self.ids = open(folder / "ids", "wb")  # noqa: SIM115, closed by `finish`
 
-    def add(self, addresses: np.ndarray) -> None:
-        """Append references to these addresses, uint64."""
+    def add(self, addresses: np.ndarray) -> np.ndarray | None:
+        """Append references to these addresses, uint64; return their ids, or None if shards are used."""
         if self.shards is not None:
             self.shards.add(addresses)
-            return
-        self.ids.write(self.interner.ids(addresses).data)
+            return None
+        ids: np.ndarray = self.interner.ids(addresses)
+        self.ids.write(ids.data)
         if len(self.interner) > self.in_memory:
             self._divide()
+            return None
+        return ids
 
     def finish(self) -> int:
         """Write the remaining data; return the number of distinct blocks."""
