@@ -40,9 +40,9 @@ class LIRS2:
         self.hirs = min(max(int(HIR_SHARE * capacity), HIR_BLOCKS), capacity - 1)
         self.stay, self.queue = set(), OrderedDict()  # the queue begins with its oldest block
         self.stack = OrderedDict()  # time of a reference -> block, oldest first
-        self.last, self.before = {}, {}  # block -> time of its last and second-to-last reference
+        self.last, self.before = {}, {}  # block -> time of its last reference, and of its second-to-last
         self.used_once = set()
-        self.passing = []  # heap of HIR blocks' reference times; may also have stale times and those of LIR blocks
+        self.passing = []  # heap of HIR blocks' reference times; may also contain stale times and those of LIR blocks
         self.clock = count()
 
     def access(self, block):

@@ -116,7 +116,7 @@ def headlines(claims, calibrated):
 
 
 def write_conditions(study, results="results", out=None, *, root="."):
-    """Judge a study's claims under other conditions, and write the verdicts that concern a missed claim.
+    """Judge a study's claims under other conditions, and write those missed there or on the result tables.
 
     Parameters
     ----------

@@ -203,7 +203,7 @@ def entry_of(
         if entry.status in ("assumed", "fitted") and not entry.reason:
             raise ValueError(f"reason: missing; expected a reason why this value is {entry.status}")
         if entry.status in varied and not entry.vary:
-            raise ValueError(f"vary: missing; expected values for the sensitivity run, as this one is {entry.status}")
+            raise ValueError(f"vary: missing; expected values for the sensitivity run, as the value is {entry.status}")
         for part, value in (("value", entry.value), *(("vary", value) for value in entry.vary)):
             try:
                 values.validate_python(value)

@@ -6,7 +6,7 @@ import pandas as pd
 
 
 def as_written(table, **options):
-    """Return a table as it would be read back from its file, with 10 significant digits; ``read_csv`` gets `options`.
+    """Return a table as it would be read back from its file, with 10 significant digits; `options` go to ``read_csv``.
 
     Examples
     --------

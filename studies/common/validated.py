@@ -41,7 +41,7 @@ def validated(model, data, path, remedy, *place):
     try:
         return model.model_validate(data)
     except ValidationError as error:
-        first = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")  # unknown keys come first
+        first = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")  # unknown keys (typos) come first
         where = ".".join(map(str, (*place, *first["loc"]))) or "the document"
         what = first["msg"].removeprefix("Value error, ")
         named = first["type"] == "value_error" and re.match(r"\w+: ", what)  # the message names the part already

@@ -64,7 +64,7 @@ LEAST_OBJECTS = 1000
 SIEVE_SOURCES = ("CDN1", "CDN2", "TencentPhoto", "Twitter", "Wiki", "meta_cdn", "meta_kv")
 WEB = (*SIEVE_SOURCES, "SocialNetwork1")
 AGGREGATED = ("reductions", "datasets", "selection", "examples", "always_missed")  # tables that `aggregate` makes
-LEAST_VALUES = 5  # an interval over four is 1.5 times as wide as the range of the values
+LEAST_VALUES = 5  # over four, an interval is 1.5 times as wide as the values' range, so the model dominates it
 
 
 def aggregate(table):

@@ -102,8 +102,7 @@ _ELSEWHERE = (_ONCE, _LARGE, "nothing in memory at the start")  # varied only on
 
 
 def under_conditions(study, capture, bars, placement, partition_size, model_order, threads=1):
-    """Compute Figures 7 and 8 under each condition; the rest of the protocol is as judged, with all measured
-    runs.
+    """Compute Figures 7 and 8 under each condition; otherwise the judged protocol applies, with all measured runs.
 
     Parameters
     ----------

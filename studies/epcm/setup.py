@@ -35,7 +35,7 @@ def recorded(path):
     for name in ("time_us", "process", "compute_us"):
         del capture.events[name]
     for name in ("offset", "length", "asked", "system_us", "gap_ns"):
-        if capture.events[name].max() < 2**31:  # no value is negative
+        if capture.events[name].max() < 2**31:  # no value is negative, so the maximum suffices
             capture.events[name] = capture.events[name].astype(np.int32)
     return capture
 

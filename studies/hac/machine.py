@@ -8,7 +8,7 @@ from misspenalty_studies.common.machine import MachineParameters, declared
 
 @dataclass(frozen=True)
 class HacMachine(MachineParameters):
-    """Parameters of HAC's testbed and unit costs, in the units their names end in."""
+    """Parameters of HAC's testbed and unit costs, in the units that their names end in."""
 
     statuses = ("stated", "derived", "recollected", "assumed", "fitted")
 

@@ -79,8 +79,8 @@ def _seconds(program, name):
 def penalty(data, points_mb, iterations=3):
     """Measure the time of each operation of a fetch, as the median over the fetches of the last iteration.
 
-    Each timer around an operation costs some 20 ns, so conversion, which is timed separately for each object installed
-    and each reference swizzled, is overestimated by that much for each of them.
+    A timer costs about 20 ns. Conversion is timed separately for each object installed and each reference swizzled, so
+    it is overestimated by that much each time.
 
     Parameters
     ----------

@@ -135,7 +135,7 @@ def calibrate(trace, target_pct, span_mb, threshold_mb, cache_mb, shown_mb, read
         low, high = (middle, high) if share(middle) >= target_pct else (low, middle)
     chosen = min((low, high), key=lambda mb: abs(share(mb) - target_pct))
 
-    def rows(mb):  # the stream takes a hundred megabytes and is not kept
+    def rows(mb):  # the stream takes a hundred megabytes, so it is not kept
         stream = behind(trace, mb, reads)
         shares = found[mb] if mb in found else distances(stream, threshold_mb)
         level = {"first_level_mb": mb, "chosen": mb == chosen, "target_pct": target_pct, **shares}

@@ -101,8 +101,8 @@ def _configuration(record, short, table2, fig6, upper):
 def _inside(record, internals):
     """Record the explanations that the paper gives in words.
 
-    Hit ratios are averaged over loads and policies, shares of the cache over loads alone. The hits that
-    random data gain from more cache are measured at the lowest load.
+    Hit ratios are averaged over loads and policies, shares of the cache over loads alone. The hits that random data
+    gain from more cache are measured at the lowest load.
     """
     hits, shares, gains = {}, [], {}
     for config, loads in LOADS.items():

@@ -53,7 +53,7 @@ def compare(machine, fitted, settings, seeds, phases, loads, streams, threads):
     phases : dict
         ``warm_up_minutes, phase_minutes, discarded_minutes``; streams run for one phase, without a warm-up.
     loads : sequence of int
-        Indices of the load points to run, of a configuration's six, counted from 0.
+        Load points to run, as indices from 0 into a configuration's six.
     streams : dict
         ``number, read_kb``, and two lists, ``mb_per_s`` and ``cache_mb`` (full size).
     threads : int

@@ -89,7 +89,7 @@ def scale(shark, config, policy, seed, loads):
     config, policy, seed
         As in `simulate`.
     loads : sequence of int
-        Indices of the load points to run, among the configuration's, counted from 0.
+        Load points to run, as indices from 0 into the configuration's.
 
     Returns
     -------
@@ -140,7 +140,7 @@ def vary(shark, parameter, values, seed, load=4, unvaried=None):
     values : sequence
     seed : int
     load : int
-        Index of the load point to run, among a configuration's, counted from 0.
+        Load point to run, as an index from 0 into a configuration's.
     unvaried : DataFrame, optional
         What this function returned for ``none``; reused for the runs that the parameter does not affect.
 

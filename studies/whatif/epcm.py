@@ -82,7 +82,7 @@ class Conclusion:
         base = self.today if modern else self.own
         times = {name: getattr(self.own, name) / faster for name in TIMES}
         mb_per_s = era.network_mbit_per_s / 8 if device.name == "remote_memory" else MB_PER_S.get(device.name)
-        if mb_per_s is None:  # only its time is known: assume a disk's rate, or 8 KB per that time if higher
+        if mb_per_s is None:  # only its time is known: assume a disk's rate or 8 KB in that time, whichever is higher
             mb_per_s = max(MB_PER_S["disk"], 8192 / device.read_us)
         # The model adds a request's transfer time, so subtract that of 8 KB from the device's time for 8 KB.
         access = max(device.read_us - 8192 / mb_per_s, 0.0)

@@ -13,7 +13,7 @@ COLUMNS = ["claim", "condition", "value", "verdict", "judged"]
 
 
 def under_conditions(ledger, name, module, judged, tables):
-    """Judge a study's claims under other conditions, and list the verdicts that concern a missed claim.
+    """Judge a study's claims under other conditions, and list those missed there or on the result tables.
 
     Parameters
     ----------

@@ -93,9 +93,9 @@ def rounded(value, digits=DIGITS, half=0.0):
 
 
 def last_place(written):
-    """Return the last known decimal place of a number that `rounded` wrote without an interval.
+    """Return the last decimal place that `rounded` kept in a number without an interval.
 
-    `rounded` drops trailing zeros, so the text may have fewer decimals.
+    It drops trailing zeros, so fewer decimals may be written.
 
     >>> [last_place(written) for written in ("35.4", "7", "0.0445", "120345", "0")]
     [2, 3, 5, 0, inf]

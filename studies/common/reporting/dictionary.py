@@ -75,7 +75,7 @@ Described = dict[Name, tuple[Literal[tuple(KINDS)], str, Meaning]]
 
 
 class DeclaredTable(BaseModel):
-    """An entry of ``tables``: what the table holds, its columns in order, and the columns described only here."""
+    """An entry of ``tables``: what the table holds, its columns in order, and its own column descriptions."""
 
     model_config = ConfigDict(extra="forbid")
 

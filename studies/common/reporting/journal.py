@@ -108,7 +108,7 @@ class Journal:
             )
 
     def take_input(self, name):
-        """Replace the description of an input by a present one, so that the next change is noticed, too."""
+        """Replace what is recorded about an input by its current state, so that the next change is noticed, too."""
         self.dropped.add(name)
         made = describe_files([name])
         self._write({"part": "inputs", "name": name, "supplement": False, **one} for name, one in made.items())

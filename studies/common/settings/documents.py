@@ -96,7 +96,7 @@ def default_text(model, head):
     lines = head.splitlines()
     data = model().plain()
     for key, field in model.model_fields.items():
-        if key not in data:  # a key without a default is left out
+        if key not in data:  # a key whose default is None is left out
             continue
         inside = block_of(field)
         lines += ["", *_comment(_told(field), 0)]

@@ -288,7 +288,7 @@ cdef class BlockLayer(Kernel):
     # -------------------------------------------------------------------------------------------- memory
 
     cdef int64_t hold(self, int32_t entry, bint buffer, int64_t now) except -1 nogil:
-        """Allocate a frame for an entry, evicting a page or buffer if none is unused; return the time when done."""
+        """Allocate a frame for an entry, evicting a page or buffer if none is unused; return when it is available."""
         cdef int32_t frame
         while self.spare == 0 and not self.evict():
             self.write_back(now, now)

@@ -9,7 +9,7 @@ from misspenalty_studies.epcm.file_client._file_calls cimport COMPONENTS
 cdef struct inode_t:
     int64_t size                    # bytes; NOTHING = the file does not exist
     int64_t ahead                   # time of the engine's first prefetch of it since its last use, ns; NOTHING = none
-    int64_t due                     # latest event at which a right prediction expects its use; valid if `ahead` is set
+    int64_t due                     # event by which it is used if the prediction is right; valid if `ahead` is set
     int32_t first                   # its first entry
     int32_t pages                   # entries
     int32_t present                 # pages in the page cache or being read into it

@@ -40,7 +40,7 @@ cdef class PrefetchEngine(ReadAhead):
     cdef int64_t prefetch(self, int32_t path, int64_t place, int64_t now) except -1 nogil:
         """Request the absent parts of a file: its metadata, then its first `most_pages` pages in order.
 
-        The file has rank `place` among those predicted: a right prediction is used within `place` events.
+        The file has rank `place` among those predicted, so it is used within `place` events if the prediction is right.
         """
         cdef inode_t* inode = &self.inodes[self.inode_of[path]]
         cdef int64_t i, began, pages = min(min((inode.size + BYTES - 1) >> SHIFT, <int64_t>inode.pages), self.most_pages)

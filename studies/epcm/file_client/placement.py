@@ -1,6 +1,6 @@
 """Place files on the client's disk: an ext2 file system, freshly filled.
 
-Disk space is divided into groups. A group has one block for each bit of a block; it has an inode table and data
+Disk space is divided into groups. A group has as many blocks as a block has bits: an inode table and data
 blocks. Each directory gets a group, so that its files and their inodes are near each other. Ext2 spreads directories
 over the groups with room; here a seeded generator draws the order of the groups once. Within a directory files are
 contiguous, in the order of their names or in a given order (as unpacked or installed); files that a build makes follow

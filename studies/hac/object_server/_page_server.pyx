@@ -35,7 +35,7 @@ cdef struct costs_t:                # ns
 
 
 cdef class Replay(Kernel):
-    """A replay, whose `run` must be called only once.
+    """One replay; `run` may be called only once.
 
     Without a cache, `given` lists hits and misses in the order of the lookups.
     """
@@ -45,7 +45,7 @@ cdef class Replay(Kernel):
     cdef costs_t costs
     cdef queue_t queue
     cdef server_t wire, processor
-    cdef int64_t ready              # time at which the drive will have finished its current work, ns
+    cdef int64_t ready              # time at which the drive will have finished all work given so far, ns
 
     def __cinit__(self, Drive drive not None, Policy cache, **costs):
         self.drive, self.cache, self.costs = drive, cache, costs

@@ -105,7 +105,7 @@ cdef class ObjectCache(IndirectionTable):
     cdef int64_t* push(self) noexcept nogil
 
     cdef inline uint8_t* at(self, uint32_t index) noexcept nogil:
-        """Return the object of a table entry, installed if necessary, and mark it as used; NULL if that failed."""
+        """Return the object of a table entry, installing it if necessary, and mark it as used; NULL on failure."""
         cdef uint8_t* thing
         cdef uint32_t address = self.entries[index].address
         self.counts.accesses += 1

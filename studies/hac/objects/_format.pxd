@@ -63,8 +63,8 @@ cdef inline uint32_t size_of(const class_t* classes, const uint8_t* thing) noexc
 
 
 cdef inline uint8_t* reference_of(const class_t* classes, uint8_t* thing, uint32_t which) noexcept nogil:
-    """Return the field with reference number `which` (modulo their number) of an object; NULL if the object has no
-    references or this one is null."""
+    """Return the field of an object's reference number `which`, modulo the number of its references; NULL if the object
+    has no references or this one is null."""
     cdef uint32_t kind = class_of(word(thing)), bits, count = 0, i
     cdef uint8_t* field = NULL
     if kind == ARRAY:

@@ -52,7 +52,7 @@ cdef class IndirectionTable(Kernel):
     cdef uint64_t orefs             # length of `entry_of`
     cdef uint32_t bucket_count      # buckets of a real client's hash table, which `table_bytes` includes
     cdef counts_t counts
-    cdef readonly int failed        # 0 = none, 1 = no frame could be freed, 2 = no memory, 3 = oref without an object
+    cdef readonly int failed        # 0 = no, 1 = no frame could be freed, 2 = no memory, 3 = oref without an object
 
     # Allocate the table; a subclass calls this method first in its constructor.
     cdef int make_table(self, uint32_t buckets, Py_ssize_t pages) except -1

@@ -14,7 +14,7 @@ uninstalled if the object is installed elsewhere, lazy reference counts, no-stea
 (usage + 1) >> 1, ties to the newest, skipping frames that the stack refers to; and, as parameters with these defaults:
 retention 2/3, 3 frames per scan, 20 fetches in the set, 2 secondary pointers.
 
-Deviations, and choices that no source states
+Deviations, and choices that no source states:
     - When a frame is compacted, its uninstalled copies are dropped. If the page of a discarded object is in an intact
       frame, the object is installed again from there, without a fetch.
     - A secondary pointer adds only frames that are not in the set yet.

@@ -14,7 +14,7 @@ follow the authors' C++ program (facts only, no code). The clustering by time of
   their arrays of outgoing connections and the 300,000 connections;
 - documents (trees of strings, since none fits on a page) have a separate area after the composites; with
   ``documents="between"``, the literal order of creation, which the HAC study uses, each follows its composite;
-- the layout was chosen before this program was written: about twenty layouts were compared with the size
+- the layout was chosen by comparison before this program was written: about twenty layouts were compared with the size
   of the database and the used shares of a page recollected from HAC's paper (38 MB; 3, 27, 49, 91 % for T6, T1-, T1,
   T1+). These values are listed as `object_layout` in ``data/calibration.yaml``, and ``results/hac/layouts.csv`` has
   ours: with documents apart, T1- uses about 20 % of the bytes of the pages that it touches, not 27 %.

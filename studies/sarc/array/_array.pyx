@@ -40,7 +40,7 @@ cdef struct front_t:
     int64_t service                 # service time of a request at a processor, ns
     int64_t transfer                # transfer time of a page between host and adapter, ns
     int64_t stations                # stations of processors; array i goes to station i modulo this number
-    int64_t servers                 # processors of a station; 0 = none, so that the service is a delay at the end
+    int64_t servers                 # processors of a station; 0 = none, and the service is a delay at the end
     int64_t echoes                  # other slices of the machine that each station also serves
     int64_t strip                   # consecutive pages of a unit on one array; longer than any unit = not striped
     int64_t width                   # arrays over which the host stripes a unit
@@ -153,7 +153,7 @@ cdef class Array(BackEnd):
                 self.place(arrival)
                 self.filled += 1
                 if self.filled == CHUNK:
-                    check_signals()             # `filled` is not 0 yet, so `check_whole` detects lost requests
+                    check_signals()             # if this raises, `check_whole` detects the lost requests
                     self.work(until)
             self.work(until)
             self.now = until

@@ -4,7 +4,7 @@
 # slices are copies of the model's own, which each slice sends with a different delay, a multiple of `ECHO`. The load of
 # every slice is therefore as heavy, as bursty and as throttled by the host as the model's own, but the slices do not
 # send their requests at the same moments. Since service times are equal, a request (the model's own or a copy) starts
-# when it arrives or when the request `servers` places before it finishes, whichever is later.
+# when it has arrived and the request `servers` places ahead of it has finished.
 #
 # Time is cut into windows of `ECHO`. A copy keeps its request's offset in the window, so the copies that arrive in one
 # window are the slice's requests of the `echoes` windows before it, merged by offset. When a window ends, its requests

@@ -198,7 +198,7 @@ class Controller(MachineParameters):
 
     @property
     def host_stripe_width(self):
-        """Arrays that the host stripes a unit over."""
+        """Arrays over which the host stripes a unit."""
         return self.host_stripe_arrays if self.host_stripe_kb else 1
 
     def host_turn(self, track):

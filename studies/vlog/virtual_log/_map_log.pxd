@@ -1,6 +1,6 @@
 # The virtual log: sectors that each hold one piece of the indirection map, threaded backwards as a tree.
 #
-# The tail is the root. Pointers in newest records alone lead from the tail to every piece's newest record. An older
+# The tail is the root. Every piece's newest record can be reached from the tail through newest records alone. An older
 # copy is therefore free as soon as its successor's transaction is complete: the successor points to the tail before it
 # and to those targets of the older copy that are still current. Pointers carry the sequence number of their target, so
 # that a pointer to a sector that has been reused is recognised. A record has room for pointers to CHILDREN current

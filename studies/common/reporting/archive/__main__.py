@@ -37,7 +37,7 @@ def main(arguments=None):
 
 
 def _tolerance(text):
-    """Parse a relative difference from 0 to below 1; refuse other values, such as nan, which equates all numbers."""
+    """Parse a relative difference from 0 to below 1; refuse any other: with nan, all numbers would be equal."""
     try:
         number = float(text)
     except ValueError:

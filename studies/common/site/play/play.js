@@ -250,7 +250,7 @@ async function judge(claim) {
   return { obtained, ratios, verdict: made };
 }
 
-// Return the claim that a link from its page names; it is judged at once
+// Choose and return the claim that the page's address names, so that it is judged at once; null if the address names none
 function asked() {
   const id = new URLSearchParams(location.hash.slice(1)).get("claim");
   if (id === null) return null;

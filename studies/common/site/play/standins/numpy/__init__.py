@@ -1,4 +1,4 @@
-"""Stand in for NumPy in the browser, with the functions needed to read and replay a trace, on Python's buffers.
+"""Stand in for NumPy in the browser, with the functions that reading and replaying a trace need, on Python's buffers.
 
 No package registry has NumPy for Pyodide, so the page uses this module instead. Arrays have one or two dimensions and
 the types of `dtypes`. Every value equals NumPy's; a function that is missing here raises an AttributeError.
