@@ -32,7 +32,7 @@ REPEATS = 3
 def drawn(references, gap_ns, seed=1):
     """Draw a trace of references from a Zipf-like law."""
     random = np.random.default_rng(seed)
-    # The probability of a rank is proportional to 1 / rank.
+    # The probability of a rank is about proportional to 1 / rank.
     rank = np.minimum(BLOCKS ** random.random(references), BLOCKS - 1).astype(np.int64)
     names = random.permutation(BLOCKS)[rank]
     when = np.cumsum(random.integers(0, 2 * gap_ns, references))

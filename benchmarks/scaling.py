@@ -32,7 +32,7 @@ from misspenalty.io.files import write_csv
 from misspenalty_studies.common.reporting.provenance import read_benchmark
 
 CORES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
-EXCLUSIVE = 1000  # number of threads by which a job states that it runs alone
+EXCLUSIVE = 1000  # number of threads that marks a job that must run alone
 START = 0.8  # seconds to start Snakemake's process for a job, measured on two cores with an empty job
 PROFILE = Path("workflow/profiles/slurm/config.yaml")
 LEAST_MB, LEAST_MINUTES, MARGIN = 2000, 30, 2  # the cluster's defaults; a job requests MARGIN times what was measured
@@ -277,7 +277,7 @@ def write_profile(rules, path=PROFILE):
     asked = {row.rule: request(row) for row in rules.dropna().sort_values("rule").itertuples()}
     lines = "".join(f"  {rule}: {yaml.safe_dump(a, default_flow_style=True)}" for rule, a in asked.items() if a)
     head = path.read_text().split("set-resources:")[0]
-    path.write_text(head + (f"set-resources:\n{lines}" if lines else ""))  # because Snakemake rejects an empty list
+    path.write_text(head + (f"set-resources:\n{lines}" if lines else ""))  # no empty list, which Snakemake rejects
 
 
 def draw(found, path, title):

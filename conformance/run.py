@@ -28,7 +28,7 @@ RUNS = 30  # runs per call of the adapter, if outcomes depend on chance; there a
 
 def build_python():
     """Make an environment with the pinned libraries, and return the adapter's command."""
-    if not (BUILD / "python" / "bin" / "pip").exists():  # venv installs pip last: there is no complete environment
+    if not (BUILD / "python" / "bin" / "pip").exists():  # venv installs pip last, so the environment is incomplete
         subprocess.run([sys.executable, "-m", "venv", "--clear", BUILD / "python"], check=True)
     python = BUILD / "python" / "bin" / "python"
     subprocess.run([python, "-m", "pip", "install", "-q", "-r", HERE / "python" / "requirements.txt"], check=True)

@@ -71,7 +71,7 @@ def record_of(source, out):
 
 
 def is_fresh(source, out, wanted):
-    """Tell whether a kernel is up to date, because nothing that it depends on has changed since it was translated."""
+    """Return whether a kernel is up to date: nothing that it depends on has changed since it was translated."""
     record = record_of(source, out)
     if not record.exists() or not (out / f"{Path(source).stem}.c").exists():
         return False

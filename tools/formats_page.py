@@ -16,8 +16,9 @@ TESTS = ROOT / "tests" / "traces"
 EXAMPLES = "test_inputs.py"  # file of the tests that read the example of every dialect
 HEAD = """# Formats of traces
 
-`tools/formats_page.py` writes this page from the descriptions of the formats. An example is the first lines of a file,
-and the tests are in `tests/traces/`. `misspenalty trace formats NAME` shows one format in a terminal.
+`tools/formats_page.py` writes this page from the descriptions of the formats. An example consists of the first lines of
+a file. The last column names the tests in `tests/traces/` that read the format. `misspenalty trace formats NAME` shows
+one format in a terminal.
 
 | format | what | example | source | read by |
 |---|---|---|---|---|

@@ -43,10 +43,10 @@ def page(notebook, name):
     exporter = HTMLExporter(
         require_js_url="", mathjax_url="", jquery_url="", widget_renderer_url="data:,", embed_images=True
     )
-    exporter.mermaid_js_url = exporter.mermaid_layout_elk_js_url = ""  # options of nbconvert do not reach these two
+    exporter.mermaid_js_url = exporter.mermaid_layout_elk_js_url = ""  # no option of the exporter sets these two
     exporter.log.setLevel("ERROR")  # do not warn of pictures without alt text, which is added below
     shown = nbformat.from_dict(normalised(without_controls(notebook)))
-    for cell in shown.cells:  # embed pictures, which the exporter looks for in the checkout
+    for cell in shown.cells:  # the exporter embeds only pictures below the checkout
         cell["source"] = "".join(cell["source"]).replace("](../results/", "](results/")
     heading = "".join(notebook.cells[0]["source"]).lstrip("# ").partition("\n")[0]
     title = heading or name

@@ -28,7 +28,7 @@ def mapping(make):
                 cache[block] = True
             return hit
 
-        reference.holds = getattr(cache, "peek", cache.__contains__)  # because `in` counts as a use in cachebox
+        reference.holds = getattr(cache, "peek", cache.__contains__)  # `in` would count as a use in cachebox
         return reference
 
     return open_cache

@@ -341,7 +341,7 @@ def test_an_output_never_replaces_an_input(tmp_path, capsys, arguments, link):
 
 @pytest.mark.parametrize("name, options", [("x", ["--format", "u64le"]), ("x.xz", []), ("x.csv", []), ("x.lcs", [])])
 def test_a_sparse_file_is_refused_at_once(tmp_path, capsys, name, options):
-    """The file is a terabyte of zeros but takes no space on the disk."""
+    """A file that is a terabyte of zeros but takes no space on the disk must be refused at once."""
     with open(tmp_path / name, "wb") as file:
         file.truncate(1 << 40)
     assert main(["trace", "info", str(tmp_path / name), *options]) == 2
@@ -349,7 +349,8 @@ def test_a_sparse_file_is_refused_at_once(tmp_path, capsys, name, options):
 
 
 def test_a_large_file_is_read_where_the_system_cannot_find_holes(tmp_path, capsys, monkeypatch):
-    """Without `os.SEEK_DATA`, which Python lacks in the browser on the page "Press play", a large file must be read."""
+    """Without `os.SEEK_DATA`, which Python lacks in the browser on the page "Press play", a large file must still
+    be read."""
     monkeypatch.delattr("os.SEEK_DATA")
     monkeypatch.setattr("misspenalty.traces.compression.MOST_HOLES", 3)
     (tmp_path / "x.txt").write_text("7\n8\n7\n")

@@ -83,7 +83,7 @@ def test_a_size_that_a_library_lacks_is_left_out(adapter):
 
 
 def test_libcachesim_conforms_through_the_adapter(adapter):
-    pytest.importorskip("libcachesim")  # locked for every platform with a wheel
+    pytest.importorskip("libcachesim")  # the lock file has it wherever it has a wheel
     lru = adapter.libcachesim("LRU", 1)
 
     def run(capacity, trace, parameters, details):

@@ -91,7 +91,7 @@ def test_hashicorps_arc_differs_where_the_model_does():
 
 @pytest.fixture
 def play(monkeypatch):
-    pytest.importorskip("libcachesim")  # locked for every platform with a wheel
+    pytest.importorskip("libcachesim")  # the lock file has it wherever it has a wheel
     monkeypatch.syspath_prepend(ROOT / "conformance" / "python")
     import adapter
 
@@ -186,7 +186,7 @@ def test_a_reproduction_without_a_first_line_is_named(reproduce, tmp_path):
 
 
 def test_libcachesims_reproductions_print_what_they_say(reproduce):
-    pytest.importorskip("libcachesim")  # locked for every platform with a wheel
+    pytest.importorskip("libcachesim")  # the lock file has it wherever it has a wheel
     programs = [path for path in reproduce.reproductions("python") if path.stem.startswith("libcachesim")]
     runs = [subprocess.run([sys.executable, path], capture_output=True, text=True, check=True) for path in programs]
     assert len(runs) == 5

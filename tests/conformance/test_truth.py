@@ -32,7 +32,7 @@ SAME = {
 @pytest.mark.parametrize("policy", SAME)
 def test_libcachesim_has_the_outcomes(policy):
     """The authors of S3-FIFO, SIEVE and Clock2Q+ maintain their policies in libCacheSim."""
-    libcachesim = pytest.importorskip("libcachesim")  # locked for every platform with a wheel
+    libcachesim = pytest.importorskip("libcachesim")  # the lock file has it wherever it has a wheel
 
     def run(capacity, trace, parameters, details):
         if parameters or capacity < CAPACITY.get(policy, 1):

@@ -1,5 +1,4 @@
-"""Flash drives have the latencies that formulas give, nearly the write amplification that they give, and a valid
-map."""
+"""Test that flash drives have the latencies and nearly the write amplification that formulas give, and a valid map."""
 
 import numpy as np
 import pytest

@@ -24,7 +24,7 @@ def blocks_of(kind):
 
 
 def theirs(name, blocks, capacity):
-    libcachesim = pytest.importorskip("libcachesim")  # locked for every platform with a wheel
+    libcachesim = pytest.importorskip("libcachesim")  # the lock file has it wherever it has a wheel
     cache, request, hits = getattr(libcachesim, name)(cache_size=capacity), libcachesim.Request(), []
     request.obj_size = 1
     for block in blocks:

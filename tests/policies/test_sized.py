@@ -241,7 +241,7 @@ BELADY_SIZE = (46994, 42819, 40240, 40240)  # misses of libCacheSim's offline he
 
 def misses_there(folder, policy, room, ids, sizes):
     """Return the misses of the program itself, run on these objects."""
-    libcachesim = pytest.importorskip("libcachesim")  # locked for every platform with a wheel
+    libcachesim = pytest.importorskip("libcachesim")  # the lock file has it wherever it has a wheel
     record = np.dtype([("time", "<u4"), ("object", "<u8"), ("size", "<u4"), ("next", "<i8")])
     rows = np.zeros(len(ids), record)
     rows["object"], rows["size"], rows["next"] = ids, sizes, -1

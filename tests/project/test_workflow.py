@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 WORKFLOW = ROOT / "workflow"
 RULES = sorted((*(WORKFLOW / "rules").glob("*.smk"), *ROOT.glob("studies/*/rules.smk")))
 KINDS = ("tables", "figures")
-FORCED = ("kvcache", "mq", "vlog")  # studies whose jobs the second run all makes again
+FORCED = ("kvcache", "mq", "vlog")  # studies whose jobs are all made again in the second run
 # Only the site or a user requests these.
 ON_REQUEST = {"study_readings", "fetch_trace", "trace_tables", "trace_page", "all_traces"}
 

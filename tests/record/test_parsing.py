@@ -43,7 +43,7 @@ def test_block_requests_are_read_as_blkparse(tmp_path):
     assert [line.split()[3] for line in made] == ["0.000000000", "0.000099500", "0.001000000"]
     trace = misspenalty.open_trace(path)
     assert find_format(path).name == "blkparse"
-    # 8 sectors at 2048 are block 256, and 16 at 2056 are blocks 257 and 258; the partition has its own address space
+    # 8 sectors at 2048 are block 256, and 16 at 2056 are blocks 257 and 258; the partition has its own address space.
     assert trace.ids.tolist() == [0, 1, 2, 3] and trace.write.tolist() == [True, False, False, False]
     assert len(list(block.blkparse_lines(lines("block"), "made", 0, 7_000_500_000))) == 2
 

@@ -75,7 +75,7 @@ class Drive:
         return extra if self.has_extra(lbn) else self.s["write_miss"][self.after_read]
 
     def has_extra(self, lbn):
-        """Return whether the drive leaves the bus twice in a write, because the write does not continue the previous one."""
+        """Return whether the drive leaves the bus twice in a write, as the write does not continue the previous one."""
         return self.s["extra_command"] >= 0 and not self.after_read and self.segments[-1].end != lbn
 
     def boundary(self, track, sector):

@@ -1,5 +1,5 @@
-"""Policies given as classes that are told the size of each request count like the kernels in caches sized in bytes, and
-cannot cheat."""
+"""Test that policies given as classes that receive the size of each request count like the kernels in caches of bytes,
+and that they cannot cheat."""
 
 import dataclasses
 from collections import OrderedDict

@@ -365,7 +365,7 @@ def test_a_return_within_a_line_is_refused_with_the_line_ends_that_are_read(open
 @pytest.mark.parametrize("name", sorted(name for name, dialect in dialects().items() if dialect.table.pattern))
 @pytest.mark.parametrize("rest", ["", " x"])
 def test_python_matches_a_line_with_many_blanks_in_linear_time(name, rest):
-    """The page "Press play" matches with Python's `re`, which must not try every way to divide the blanks."""
+    """No pattern may make Python's `re`, which the page "Press play" uses, try every way to divide the blanks."""
     table, line = dialects()[name].table, dialects()[name].example.splitlines()[0]
     patterns = [re.compile(f"(?m)^(?:{pattern})") for pattern in (f"(?:{table.pattern})\\s*$", table.skip) if pattern]
     begun = time.process_time()

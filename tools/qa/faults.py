@@ -2,7 +2,8 @@
 
 A fault exchanges an operator or a word such as `min` or `True`, adds one to a number, inverts a condition, or leaves
 out a statement. Signatures, declarations, imports and error messages get no fault, because they have no behaviour of
-their own. Nor do `strict=True`, which asserts what is true anyway, and hints to the processor, which change no result.
+their own. `strict=True`, which asserts what is true anyway, and hints to the processor, which change no result, get no
+fault either.
 """
 
 import fnmatch

@@ -232,7 +232,7 @@ def collect(folder, files, then):
 
 
 def nearest(path):
-    """Return the test files nearest to a source, with the one for docstring examples, and those that import it."""
+    """Return the test files nearest to a source and the one for docstring examples, and which of these import it."""
     first, second, *_ = (*path.split("/"), "")
     own = f"studies/{second}/tests" if first == "studies" else f"tests/{first}"
     own = own if (ROOT / own).is_dir() else "tests"

@@ -129,7 +129,7 @@ def choice(line, indent, faults, cython):
         expression = line[a:b].strip()
         chosen = ""
         for number, begin, end, fault in faults:
-            # Such a fault inverts the whole condition.
+            # A fault that begins like this inverts the whole condition.
             if (begin, end) == (0, len(line)) and fault.after.startswith("if not ("):
                 wrong = fault.after[len("if ") : -1]
             elif a <= begin and end <= b:

@@ -1,4 +1,4 @@
-"""Update the claims in README.md and ARTIFACT.md, write results/README.md and, with --cost, update the cost of a run.
+"""Update the claims in README.md and ARTIFACT.md, write results/README.md and, with --cost, update the last run's cost.
 
 `make reproduce` updates everything that is the same on every machine; `make cost` also updates the cost.
 """

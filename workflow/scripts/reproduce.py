@@ -122,7 +122,7 @@ def delete_output(name):
 
 
 def undo_changes(manifests, journal):
-    """Make Snakemake rebuild what has changed since the last run: delete such outputs, and touch such inputs."""
+    """Make Snakemake rebuild what changed since the last run, complete or stopped: delete outputs, and touch inputs."""
     known = [journal.read(supplement=len(manifests) > 1)] if manifests else []
     for found in [*filter(None, map(read_manifest, manifests)), *known]:
         for name in changed_files(found["outputs"]):
@@ -233,7 +233,8 @@ class Progress:
         self.total = max(self.total, self.past)
         spent = time.monotonic() - self.start
         counted = self.total / 10
-        speed = (spent + counted / self.cores) / (self.past + counted)  # wall seconds per earlier CPU second
+        # Wall seconds of this run per CPU second of the earlier run.
+        speed = (spent + counted / self.cores) / (self.past + counted)
         left = speed * (self.total - self.past)
         part = f"{self.done[study]}/{max(self.planned[study], self.done[study])}"
         share = 100 * self.past / self.total

@@ -48,7 +48,7 @@ def kinds(work: Workload) -> dict[str, bool]:
 
 
 def time_runs(jail: Jail, work: Workload, folder: Path) -> dict:
-    """Time runs without the probes of files, after one untimed run of each kind that warms the caches."""
+    """Time runs without the file probes, after one untimed run of each kind that warms the caches."""
     gate = Gate(jail.path, ENVIRONMENT)
     seconds: dict[str, list[float]] = {}
     order = []

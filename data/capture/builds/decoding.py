@@ -304,7 +304,7 @@ class Decoder:
         """Add an event unless its file is the hidden library, and account for the processor time up to its end."""
         time, (cpu_begin, cpu_end) = times
         slip = cpu_begin - process.left_out - process.clock - (time - process.last) - SLACK
-        if slip > 0:  # the tracer missed a switch: more processor time than elapsed time
+        if slip > 0:  # more processor time than elapsed time: the tracer missed a switch
             process.left_out += slip
             self.slips += 1
         begin = max(process.clock, cpu_begin - process.left_out)

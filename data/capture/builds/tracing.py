@@ -33,7 +33,7 @@ def check_tracing() -> None:
             raise CaptureError(f"{program} is missing: apt-get install {package}")
     if not any(Path(root, PROBED).is_dir() for root in ("/sys/kernel/tracing", "/sys/kernel/debug/tracing")):
         raise CaptureError(
-            f"no trace point {PROBED}: use Linux 6.12 or newer, and mount -t tracefs none /sys/kernel/tracing"
+            f"no trace point {PROBED}: use Linux 6.12 or newer, and run mount -t tracefs none /sys/kernel/tracing"
         )
 
 

@@ -39,7 +39,7 @@ class Workload:
     sources
         Debian packages, with versions, whose contents the workload uses.
     plain
-        Number of runs of each kind without the probes of files, which measure processor times.
+        Number of runs of each kind without the file probes, which measure processor times.
     """
 
     name: str
@@ -74,7 +74,7 @@ def prepare_andrew(jail: Jail) -> None:
         rm -rf debian .pc
         cp configure.guess config.guess
         cp configure.sub config.sub
-        # musl defines int32_t and u_int32_t in headers of their own
+        # musl defines int32_t and u_int32_t in separate headers
         sed -i '1i #include <stdint.h>\\n#include <sys/types.h>' utils.h
         CC=gcc ./configure
         rm interface/test_interface.c

@@ -108,7 +108,7 @@ def sizes_before(everything: Events, window: Events, facts: dict) -> dict[str, i
 
 
 def count_transactions(log: Path, window: Events, clock_offset: int) -> tuple[dict[str, int], int, int]:
-    """Count the transactions in the window (all, and by type), those before it, and those in the whole log.
+    """Count the transactions completed in the window (all, and by type), before it, and in the whole log.
 
     New-Orders that were rolled back are counted, as in the specification's mix (clause 5.2.3).
     """

@@ -9,7 +9,7 @@ from cluster import DATABASE, Cluster
 from misspenalty.record.tracer import CaptureError
 
 SQL = Path(__file__).parent / "sql"
-BYTES_PER_WAREHOUSE = 125 << 20  # 110 MiB measured, with indexes; the rest is for growth and sort files
+BYTES_PER_WAREHOUSE = 125 << 20  # about 110 MiB were measured; the rest is for growth and sort files
 FREE_SPACE_RESERVE = 6 << 30
 LOAD_SETTINGS = {
     "shared_buffers": "1GB",

@@ -99,7 +99,7 @@ def power_of_two(text: str) -> int:
 
 
 def buffer_size(text: str) -> str:
-    """Check that PostgreSQL accepts a size for shared_buffers, as an argparse type."""
+    """Check, as an argparse type, that a size has a form that PostgreSQL accepts for shared_buffers."""
     if not re.fullmatch(r"[1-9]\d*(kB|MB|GB)", text):
         raise argparse.ArgumentTypeError(f"{text!r}: expected a number with kB, MB or GB, such as 128MB")
     return text

@@ -444,7 +444,7 @@ def test_a_stream_over_the_hosts_strips_is_detected_once_on_each_array():
     striped = replace(SMALL, host_stripe_kb=64, host_stripe_arrays=4, cache_mb=64)
     prefetch = {"degree": 8, "trigger": 4, "threshold": 3}
     made = controller(striped, prefetch=prefetch)
-    number = 400  # requests for strips of two tracks each
+    number = 400  # number of requests, each for a strip of two tracks
     rows = [(i * 50 * MS, 16 * i, 16, False) for i in range(number)]
     made.run(*map(np.array, zip(*rows, strict=True)), number * 50 * MS + SECOND)
     whole = run(replace(striped, host_stripe_kb=0), rows, prefetch=prefetch)

@@ -150,8 +150,7 @@ def test_hac_pays_for_its_overhead(traversals, found):
 
 
 class Step:
-    """A made-up conclusion whose gain is 10 % at device times from 100 us on and -1 % below; in 1997 it is always 10
-    %."""
+    """A made-up conclusion that gains 10 % in 1997 and at device times from 100 us on, and loses 1 % below 100 us."""
 
     study, threshold_pct, cases = "mq", 1.0, ("one",)
 
