@@ -1,4 +1,4 @@
-"""Compare miniature caches with exact ones: their deviations, how well error bars show these, and the speed-up.
+"""Compare miniature caches with exact ones: their deviations, how well the error bars show them, and the speed-up.
 
 Every policy with a kernel runs on real traces, at a hundredth and a tenth of the distinct blocks, with eight samples of
 each size and rate. There is one row per trace, policy, size and rate: exact hit ratio, root mean square of the

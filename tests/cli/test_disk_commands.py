@@ -291,7 +291,7 @@ def test_a_drive_like_another_may_have_its_own_seek_curve(tmp_path, base, seek, 
 
 
 def test_one_value_of_a_seek_curve_can_be_replaced():
-    """The published curve is 3.24 ms + 0.4 ms times the root of the distance."""
+    """Only the replaced constant may change; the published curve is 3.24 ms + 0.4 ms times the root of the distance."""
     assert disks.load("hp97560").replace({"mechanics.seek.short_ms": 4.24}).mechanics.seek(4) == 5_040_000
 
 

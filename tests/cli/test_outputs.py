@@ -55,7 +55,7 @@ def refused(done):
 
 @pytest.mark.parametrize("arguments", [["trace", "info"], ["curve", "--size", "all", "--csv"]])
 def test_standard_output_on_a_full_disk(trace, arguments):
-    """The second output is longer than the stream's buffer."""
+    """A full disk must be reported for a short output and for one that is longer than the stream's buffer."""
     with open("/dev/full", "wb") as full:
         done = run(*arguments, trace, stdout=full)
     assert "the output: cannot be written (No space left on device)" in refused(done)

@@ -31,7 +31,8 @@ SAME = {
 
 @pytest.mark.parametrize("policy", SAME)
 def test_libcachesim_has_the_outcomes(policy):
-    """The authors of S3-FIFO, SIEVE and Clock2Q+ maintain their policies in libCacheSim."""
+    """libCacheSim must pass the vectors that it can run; the authors of S3-FIFO, SIEVE and Clock2Q+ maintain their
+    policies in it."""
     libcachesim = pytest.importorskip("libcachesim")  # the lock file has it wherever it has a wheel
 
     def run(capacity, trace, parameters, details):

@@ -131,7 +131,7 @@ def hits_of(make, policy, vector):
 
 @pytest.mark.parametrize("policy", POLICIES)
 def test_no_other_policy_passes(policy):
-    # lru and lru_top are equal without a prefetcher; s3fifo and s4fifo are equal with default parameters
+    # lru and lru_top are equal without a prefetcher; s3fifo and s4fifo are equal with default parameters.
     alike = ({"lru", "lru_top"}, {"s3fifo", "s4fifo"})
     others = [name for name, found in known_policies().items() if name != policy and not found.offline]
     assert len(others) > 20

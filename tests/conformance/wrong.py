@@ -621,7 +621,7 @@ class TwoQRemembersAll(TwoQ):
 
 class TinyTieAdmits(WTinyLFU):
     def _frequency(self, block):
-        # the candidate is no longer in any region
+        # The candidate is no longer in any region.
         known = block in self.probation
         return super()._frequency(block) + (0 if known else 0.5)
 

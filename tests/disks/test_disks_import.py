@@ -105,7 +105,7 @@ def test_a_users_own_drive_is_loaded(capsys, made, tmp_path):
         "output": "", "drive": "mine", "blocks": 800, "decisions": "head_switch", "assumed": None}  # fmt: skip
     kind = disks.load(output)
     assert kind.mechanics.seek(1) == 1_500_000 and kind.mechanics.seek(5) == 3_500_000
-    # track skew of 8 of 40 sectors at 10 ms per revolution, less the write settling
+    # This is the track skew of 8 of 40 sectors at 10 ms per revolution, less the write settling.
     assert kind.data["mechanics"]["head_switch_ms"] == 1.5
     assert kind.as_disksim().data["mechanics"]["head_switch_ms"] == 1.0
     record = kind.drive().service(0, 0, 1)

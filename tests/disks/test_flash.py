@@ -50,10 +50,10 @@ def test_a_small_request_takes_the_sum_of_its_parts():
         record = kind.drive().service(1000, 80_000, 8, write)
         assert record["done"] - 1000 == expected == sum(record[part] for part in disks.COMPONENTS)
         assert record["seek"] == record["rotation"] == record["switch"] == record["queue"] == 0
-    # a write to part of a unit first reads the unit
+    # A write to part of a unit first reads the unit.
     record = UNBUFFERED.drive().service(0, 80_001, 1, 1)
     assert record["done"] == COMMAND["write"] + LINK + READ + MOVE + MOVE + PROGRAM
-    # a read finds its blocks in the buffer; a write by the drive itself takes neither command nor interface time
+    # A read finds its blocks in the buffer; a write by the drive itself takes neither command nor interface time.
     drive = SATA.drive()
     drive.service(0, 800, 8, 1)
     assert drive.service(drive.now, 800, 8, 0)["transfer"] == 0
@@ -64,7 +64,7 @@ def test_a_small_request_takes_the_sum_of_its_parts():
 def test_a_long_read_uses_all_dies_and_is_held_up_by_the_interface():
     pages, per_channel = 64, 64 // 8
     record = SATA.drive().service(0, 0, 32 * pages, 0)
-    # all dies of a channel read at the same time, two pages each; the pages cross the channel one by one
+    # All dies of a channel read at the same time, two pages each; the pages cross the channel one by one.
     fewest = COMMAND["read"] + READ + per_channel * 4 * MOVE
     assert fewest <= record["done"] <= fewest + READ + 32 * pages * LINK
     assert record["done"] >= COMMAND["read"] + 32 * pages * LINK

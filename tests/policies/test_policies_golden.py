@@ -12,7 +12,7 @@ import pytest
 from misspenalty import open_trace, simulate
 
 LIBCACHESIM = [
-    # policy, parameters, misses with 100, 1000 and 4000 blocks
+    # Each row has the policy, its parameters, and the misses with 100, 1000 and 4000 blocks.
     ("lru", {}, (205409, 196871, 107185)),
     ("lfu", {}, (202674, 188568, 144796)),
     ("opt", {}, (185247, 109228, 61385)),

@@ -139,7 +139,7 @@ def test_published_lfu_lies_between_lfu_without_and_with_history(shared_traces, 
     assert np.all((above > 0) & (above < 2.4))
 
 
-# libCacheSim's policies that have the same definition as ours, with parameters that match its defaults
+# These policies of libCacheSim have the same definition as ours with these parameters, which match its defaults.
 SAME = {
     "LRU": ("lru", {}),
     "LFU": ("lfu", {}),

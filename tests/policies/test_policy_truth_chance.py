@@ -7,7 +7,7 @@ import pytest
 
 from misspenalty import Trace, simulate
 
-SAME = {  # our policy: libCacheSim's name, and the parameters that make ours the same policy
+SAME = {  # libCacheSim's name of each of our policies, and the parameters that make ours the same
     "hyperbolic": ("Hyperbolic", {}),
     "lecar": ("LeCaR", {"recall": 0}),
     "lhd": ("LHD", {"initial": 17}),

@@ -20,7 +20,7 @@ SAME = {
     "S3FIFO": ("s3fifo", {}),
     "Clock2QPlus": ("clock2qplus", {}),
 }
-SHARES = (5, 10, 20, 50, 100, 200, 400, 800)  # of the footprint, in thousandths
+SHARES = (5, 10, 20, 50, 100, 200, 400, 800)  # cache sizes in thousandths of the footprint
 
 
 def sizes_of(trace):

@@ -144,10 +144,8 @@ def test_an_object_larger_than_the_window_leaves_the_others_there():
 
 @pytest.mark.parametrize(("rule", "hits", "held"), [("replace", 2, 9), ("keep", 2, 3), ("new", 1, 9)])
 def test_size_changes_by_hand(rule, hits, held):
-    """An object of 3 bytes is requested with 9 bytes twice.
-
-    ``size_changes`` decides whether the first of these requests hits, and how many bytes are cached in the end.
-    """
+    """An object of 3 bytes is requested with 9 bytes twice: ``size_changes`` must decide whether the first of these
+    requests hits, and how many bytes are cached in the end."""
     trace = Trace.from_blocks([7, 7, 7], object_bytes=[3, 9, 9])
     table = byte_hit_ratio_curve(trace, "lru", 10, size_changes=rule)
     assert table["requested_bytes"].tolist() == [21]
@@ -206,8 +204,9 @@ def test_a_known_policy_without_a_form_for_sizes_is_not_taken_for_a_misspelt_one
         simulate(Trace.from_blocks([1, 2], object_bytes=[10, 20]), "clockpro", "50%")
 
 
-# misses of libCacheSim 0.3.5 on the web requests of AdaptSize's authors, in caches of 1, 4, 16 and 64 MB: if an object
-# is a pair of number and size, and if it is a number alone and keeps the size with which it was loaded
+# These are misses of libCacheSim 0.3.5 on the web requests of AdaptSize's authors, in caches of 1, 4, 16 and 64 MB:
+# first if an object is a pair of number and size, then if it is a number alone and keeps the size at which it was
+# loaded.
 SIZES = [1 << 20, 1 << 22, 1 << 24, 1 << 26]
 PAIRS = {
     "fifo": (56260, 52890, 49536, 45247),

@@ -19,9 +19,9 @@ from packaging.version import Version
 from rattler.exceptions import SolverError
 
 ROOT = Path(__file__).parents[2]
-# on conda-forge, `matplotlib` is `matplotlib-base` with graphical back ends
+# On conda-forge, `matplotlib` is `matplotlib-base` with graphical back ends.
 CONDA_TO_PYPI = {"matplotlib-base": "matplotlib"}
-# what a conda environment needs in addition to Python packages; with pip, the machine provides these
+# A conda environment needs these in addition to Python packages; with pip, the machine provides them.
 CONDA_ONLY = {"python", "pip", "c-compiler", "make"}
 
 

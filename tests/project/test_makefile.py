@@ -231,7 +231,7 @@ def test_a_wheel_is_kept_with_its_environment(installed):
 
 @pytest.mark.parametrize("folder", [".venv", "{checkout}/.venv"])
 def test_the_build_finds_the_tools_of_its_environment(installed, folder):
-    """Tox names the environment by its absolute path."""
+    """The environment must be found by its absolute path, too, which Tox gives."""
     checkout = installed('case "$*" in *"pip wheel"*) echo "$PATH" >path;; esac')
     done = make(checkout, "build", f"VENV={folder.format(checkout=checkout)}")
     assert done.returncode == 0, done.stderr

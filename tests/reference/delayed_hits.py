@@ -229,7 +229,7 @@ class OPT(Cache):
 
     def fetched(self, name, queue, step):
         if len(self.cached) == self.capacity:
-            # for a cached object, a request in this step is still to come
+            # For a cached object, a request in this step is still to come.
             values = {other: (self.value(other, step, step), self.number[other]) for other in self.cached}
             victim = min(values, key=values.get)
             if not self.admits(self.value(name, step + 1, step), values[victim][0]):

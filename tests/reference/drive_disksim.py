@@ -281,7 +281,7 @@ class Drive(drive.Drive):
         if self.behind and self.behind[0].end <= now:
             self.behind = self.behind[1:]
         if free > now and len(self.behind) == 1 and self.appends(now, lbn):
-            # the blocks go into the segment that is being written, and the write is planned again with them
+            # The blocks go into the segment that is being written, and the write is planned again with them.
             last = next(i for i, g in enumerate(self.segments) if g.clean)
             first = self.segments[last].first
             self.behind.append(Behind(lbn, count, go + s["prepare"], go))

@@ -68,7 +68,7 @@ def test_windows_traced_by_hand():
 
 
 def test_objects_are_counted_by_their_own_bytes():
-    """In the first of two windows of 10 s, objects have 1 MB and 64 KB; in the second, 1 MB (twice) and 3 bytes."""
+    """The first of two windows of 10 s has requests for 1 MB and 64 KB, the second for 1 MB (twice) and 3 bytes."""
     size = [1 << 20, 65536, 1 << 20, 1 << 20, 3]
     trace = Trace.from_blocks([1, 2, 1, 1, 3], time=np.array([0, 1, 10, 11, 20]) * 10**9, object_bytes=size)
     table = over_time(trace, 2)

@@ -31,7 +31,8 @@ def by_definition(ids):
 
 
 def test_distances_traced_by_hand():
-    # In A B C D B A X, C and D precede B, so B is third in the stack; B, D and C precede A, so A is fourth.
+    # In A B C D B A X, the second B finds D and C above B in the stack, so its distance is 3; the second A finds B, D
+    # and C above A, so its distance is 4.
     assert stack_distances(Trace.from_blocks([0])).tolist() == [0]
     assert stack_distances(Trace.from_blocks([0, 1, 2, 3, 1, 0, 4])).tolist() == [0, 0, 0, 0, 3, 4, 0]
     mixed = Trace.from_blocks([0, 0, 1, 0], [False, True, True, False])

@@ -268,6 +268,6 @@ def test_an_error_in_one_thread_stops_the_others():
 
 @pytest.mark.parametrize("name", sorted(name for name, policy in known_policies().items() if not policy.offline))
 def test_every_online_policy_works_behind_the_prefetcher(name):
-    # a run of 300 blocks, read once: only prefetched blocks can hit, and some policies soon evict them
+    # A run of 300 blocks is read once, so only prefetched blocks can hit, and some policies soon evict them.
     assert simulate(np.arange(300), name, 40).hits == 0
     assert simulate(np.arange(300), name, 40, prefetch="sequential").hits > 0

@@ -40,7 +40,7 @@ def test_every_policy_is_near_its_exact_curve(trace, policy):
         exact[["policy", "cache_blocks", "requests", "cold_misses"]]
     )
     deviation = (table["hit_ratio"] - exact["hit_ratio"]).abs()
-    # spatial policies are sampled in fewer, larger pieces; MRU holds the blocks that came first, whichever they are
+    # Spatial policies are sampled in fewer, larger pieces; MRU holds the blocks that came first, whichever they are.
     near = 0.12 if find_policy(policy).spatial or policy == "mru" else 0.06
     assert (deviation < near).all() and (deviation < 4 * table["hit_ratio_error"]).all()
     assert (table["hits"] + table["misses"] == table["requests"]).all()
@@ -240,7 +240,7 @@ def workloads():
         "zipf": zipf,
         "mixed": np.where(rng.random(n) < 0.5, zipf, 50_000 + np.arange(n) % 3000),
         "uniform": rng.integers(0, 5000, n),
-        # half of the references go to 300 blocks, the others to blocks that are used once or twice
+        # Half of the references go to 300 blocks, the others to blocks that are used once or twice.
         "scanned": np.where(rng.random(n) < 0.5, rng.integers(0, 300, n), 1000 + np.arange(n) % 25_000),
     }
 

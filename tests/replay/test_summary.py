@@ -46,7 +46,7 @@ def test_a_smooth_curve_has_its_knee_where_a_thousandth_is_left_to_gain():
 
 
 def test_the_text_of_a_loop_and_a_scan():
-    # a loop of 3 blocks, 50 times, hits 147 times in a cache of 3; the other 26 blocks are used once
+    # A loop of 3 blocks, run 50 times, hits 147 times in a cache of 3; the other 26 blocks are used once.
     trace = Trace.from_blocks([1, 2, 3] * 50 + list(range(4, 30)))
     loop = "3 blocks 12 KB 10.34% hit ratio 83.52%"
     lines = [" ".join(line.split()) for line in text(trace, hit_ratio_curve(trace, "lru")).splitlines()]

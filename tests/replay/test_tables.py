@@ -52,7 +52,7 @@ def test_an_axis_says_what_sizes_count(trace, sizes, label):
 
 @pytest.mark.parametrize("kind", [np.int32, "Int32", "int64[pyarrow]", np.uint16])
 def test_sizes_of_any_type_are_drawn(kind):
-    """As a number of 32 bits, a million blocks would be -198,967,296 bytes."""
+    """Sizes must not overflow the type of the column: in 32 bits, 20,000 blocks of 1 MB would be -503,316,480 bytes."""
     table = pd.DataFrame({"policy": "lru", "cache_blocks": [20_000, 40_000], "hit_ratio": [0.25, 0.5]})
     made = table.astype({"cache_blocks": kind}).assign(hit_ratio=table["hit_ratio"].astype("Float32"))
     line = curve.hit_ratio(made, 1 << 20).axes[0].lines[0]

@@ -78,7 +78,7 @@ PREFIXES = (
 )  # fmt: skip
 
 
-# content, options, format, ids, writes, times in ns, sizes
+# Each case has the content, options, format, ids, writes, times in ns, and sizes.
 @pytest.mark.parametrize(
     ("content", "options", "format", "ids", "writes", "times", "sizes"),
     [

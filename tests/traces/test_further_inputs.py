@@ -18,7 +18,7 @@ NULL, A, B = 0x6FB485C5DA699EE1, 0x2F63DC4C296230C0, 0x2F63DF4C29622EE9  # numbe
 SECOND = 10**9
 
 
-# content, options, blocks referenced (as numbers), writes, times in ns
+# Each case has the content, options, blocks referenced (as numbers), writes, and times in ns.
 @pytest.mark.parametrize(
     ("content", "options", "blocks", "writes", "times"),
     [

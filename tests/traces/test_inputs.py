@@ -29,7 +29,7 @@ from misspenalty.traces.vocabulary import ACTION, ALIASES, IGNORE, ROLES, SPACE,
 INPUTS = Path(__file__).parents[1] / "data" / "inputs"
 
 
-# references, blocks, reads, hits of LRU with two blocks
+# Each entry has the numbers of references, blocks and reads, and the hits of LRU with two blocks.
 @pytest.mark.parametrize(
     ("name", "options", "right"),
     [

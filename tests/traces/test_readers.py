@@ -31,7 +31,7 @@ def vscsi_2(*requests):
 
 @pytest.mark.parametrize("pack", [vscsi_1, vscsi_2])
 def test_vscsi_versions(tmp_path, pack):
-    # sectors 7 and 8 lie in two blocks of 4 KB; 0x35 (synchronise cache) moves no data
+    # Sectors 7 and 8 lie in two blocks of 4 KB; 0x35 (synchronise cache) moves no data.
     content = pack((1024, 0x28, 7, 1000), (0, 0x35, 0, 1500), (4096, 0x8A, 8, 3000))
     trace = open_trace(write(tmp_path / "x.vscsi", content))
     assert (trace.format, references(trace)) == ("vscsi", [0, 1, 1])

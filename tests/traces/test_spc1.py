@@ -68,7 +68,7 @@ def test_shares_are_those_of_the_table_of_streams():
     assert np.abs(share.sum(1) - [kind.intensity / 1000 for kind in KINDS]).max() < 0.001
     assert 4 * blocks / count == pytest.approx(8.0, abs=0.05)  # KB
     assert count / last * 1e9 == pytest.approx(1000, rel=0.005)
-    # section IV of the SARC paper, in whole %
+    # Section IV of the SARC paper states these shares in whole %.
     published = {"random": (0.29, 0.32), "sequential": (0.11, 0.28), "all": (0.4, 0.6)}
     found = {"random": share[~sequential].sum(0), "sequential": share[sequential].sum(0), "all": share.sum(0)}
     assert found == {name: pytest.approx(shares, abs=0.0065) for name, shares in published.items()}

@@ -376,7 +376,8 @@ def test_impossible_settings_of_sarc_are_refused(changes, message):
 
 
 def test_a_layout_of_hac_is_checked_with_the_sizes_of_the_database():
-    """This layout of a database with the default number of composite parts would have too many objects."""
+    """The layout must be checked with the given sizes; with the default number of composite parts, it would have too
+    many objects."""
     check(
         "hac",
         database={"composites": 50},

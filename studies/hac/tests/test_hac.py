@@ -476,7 +476,7 @@ def test_tables_under_conditions(tmp_path, sweeps):
     cheap, dear = (conversion[f"{number} instructions to install an object"] for number in (125, 500))
     assert (cheap < dear).all()
     made = {item: table[~table["condition"].isin(unit_costs)] for item, table in made.items()}
-    # with frames alone, the other database has no hot misses
+    # With frames alone, the other database has no hot misses.
     assert set(made["fig9"]["condition"]) - tried == {alone, f"{alone}; the same"}
     words = list(made["projections"]["condition"].unique())
     assert set(words) == tried and [text.count("; ") for text in words] == sorted(text.count("; ") for text in words)

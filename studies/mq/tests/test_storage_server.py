@@ -344,7 +344,7 @@ def test_sensitivity_needs_its_baseline():
     "target, half", [(1.3, 0.05), (1.08, 0.005), (1.5, 0.05), (1.7, 0.05), (1.05, 0.005), (1.12, 0.005)]
 )
 def test_the_range_of_times_whose_ratio_rounds_to_the_target_is_found(target, half):
-    # a ratio printed with one decimal is known to within 0.05, with two decimals to within 0.005
+    # A ratio printed with one decimal is known to within 0.05, with two decimals to within 0.005.
     found = compatible(lambda us: 1.5 - us * 0.0004, target, 0, 1000)
     within = [us for us in range(1001) if abs(1.5 - us * 0.0004 - target) <= half]
     assert (found is None) == (not within)

@@ -65,7 +65,7 @@ def loads(draw):
     """Draw requests in bursts and pauses: runs of a few streams and random pages, some of them at the same time."""
     kinds = st.tuples(
         st.sampled_from([0, 0, 1, 10, 200]),  # ms since the previous request
-        st.booleans(),  # write
+        st.booleans(),  # whether the request is a write
         st.integers(0, 5),  # stream number; 3 and above mean a random page
         st.integers(0, PAGES - MAX_PAGES - 1),
         st.integers(1, 17),

@@ -72,7 +72,7 @@ def test_factors_are_means_over_the_seeds_of_ratios_to_sarcs_prefetcher():
     assert table.loc["amp", "read_factor"] == pytest.approx((3 / 2 + 2 / 4) / 2)
     assert table.loc["amp", "rate_factor"] == pytest.approx((20 / 10 + 20 / 20) / 2)
     assert table.loc["fa8", ["read_factor", "read_factor_ci95", "seeds"]].tolist() == [1, 0, 2]
-    # for two values, Student's t with one degree of freedom gives 12.7062 times half the difference
+    # For two values, Student's t with one degree of freedom gives 12.7062 times half the difference.
     assert table.loc["amp", "read_ms_ci95"] == pytest.approx(12.7062 * 0.5, rel=1e-5)
     elsewhere = over_seeds(runs.assign(workload="cache_sensitive"))
     assert elsewhere["mb_per_s"].isna().all() and elsewhere["rate_factor"].isna().all()

@@ -121,7 +121,7 @@ def test_blocks_on_a_track(used):
         free[0, rng.choice(n // 8, k, replace=False)] = True
         space = FreeSpace(SEAGATE.mechanics, heads, 8, np.repeat(free, 8, axis=1))
         waits.append(space.waits(np.zeros(1, np.int32), rng.integers(0, 10**12, 1), True))
-    # writes start anywhere: half a block passes until the next boundary, from which the model counts
+    # Writes start anywhere: half a block passes until the next boundary, from which the model counts.
     expected = block_skip(n, 8 * k / n, 8, 8) + 4
     assert np.mean(waits) / sector_ns(SEAGATE) == pytest.approx(expected, rel=0.05)
 
@@ -136,7 +136,7 @@ def test_a_cylinder_with_random_holes(kind, used):
     for _ in range(250):
         space = FreeSpace(kind.mechanics, heads, 1, rng.random((heads, n)) < 1 - used)
         waits.append(space.waits(rng.integers(0, heads, 40).astype(np.int32), rng.integers(0, 10**12, 40)))
-    # waits start anywhere within a sector, so they are half a sector longer than from its boundary
+    # Waits start anywhere within a sector, so they are half a sector longer than from its boundary.
     expected = models.cylinder_skip(n, 1 - used, heads, switch) + 0.5
     assert np.mean(waits) / sector_ns(kind) == pytest.approx(expected, rel=0.05)
 

@@ -170,7 +170,7 @@ def test_written_in_order_is_read_in_order():
     begin = disk.now
     for block in range(256):
         disk.request(disk.now, False, 8 * block, 8)
-    # each track is read in one revolution, followed by a head switch; the overhead is incurred 256 times
+    # Each track is read in one revolution, followed by a head switch; the overhead is incurred 256 times.
     assert disk.now - begin < 256 * 100_000 + 12 * SMALL.mechanics.revolution_ns
 
 
@@ -198,7 +198,8 @@ def test_the_compactor_empties_tracks_and_loses_nothing():
 
 
 def test_the_compactor_stops_when_its_time_is_over():
-    """Nothing may begin in a pause too short to read a track; an overrun must end after one block and one record."""
+    """In a pause too short to read a track, the compactor must not begin; an overrun must end after one block and one
+    record."""
     blocks, turn = int(0.7 * physical_blocks(SMALL)), SMALL.mechanics.revolution_ns
     disk, rng = virtual_log(SMALL, blocks, seed=5), np.random.default_rng(6)
     disk.lay_out(np.arange(blocks, dtype=np.int32), spread(blocks, physical_blocks(SMALL)))

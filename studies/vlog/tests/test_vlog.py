@@ -339,9 +339,9 @@ def test_on_flash_the_map_only_adds_work():
         extra = HOSTS["server_2015"].record_ns / 1000
         assert new["other_us"] - old["other_us"] == pytest.approx(extra) and new["overhead_us"] == old["overhead_us"]
         assert new["written_kb"] == pytest.approx(2 * old["written_kb"], rel=0.05)
-        # without a buffer each write takes a page of 16 KB; with one, a page is filled with blocks first
+        # Without a buffer, each write takes a page of 16 KB; with one, a page is filled with blocks first.
         assert old["written_kb"] == pytest.approx({"safe": 4, "flash": 16}[label], rel=0.02)
-    # without a buffer the map sector waits for a read and a program of its own, each with a copy over the channel
+    # Without a buffer, the map sector waits for a read and a program of its own, each with a copy over the channel.
     slower = table.loc[("flash", "virtual_log"), "transfer_us"] - table.loc[("flash", "update_in_place"), "transfer_us"]
     assert slower == pytest.approx(100 + 2 * 20.48 + 1300)
     assert table.loc[("safe", "virtual_log"), "transfer_us"] == table.loc[("safe", "update_in_place"), "transfer_us"]

@@ -218,7 +218,7 @@ def test_sarc_stays_as_it_was_on_its_own_back_end(found):
     archived = archived.set_index("policy")["response_ms"]
     assert measured["sarc_ms"] == pytest.approx(archived["sarc"], rel=1e-9)
     assert measured["lru_ms"] == pytest.approx(archived[["lru_top", "lru_bottom"]].min(), rel=1e-9)
-    # the study's own drives are busy for only part of the time; slower ones must saturate at `SATURATED`
+    # The study's own drives are busy for only part of the time; slower ones must saturate at `SATURATED`.
     for factor in (1.01 * sarc.SATURATED / measured["utilisation"], 10):
         slow = Device("any", factor * own.read_us, own.write_us)
         full = conclusion.measures(found, era, slow, conclusion.cases[0])

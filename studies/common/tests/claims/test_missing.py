@@ -71,7 +71,7 @@ def test_only_missed_claims_count():
         ("mq.c", "verdict"): "direction",
         ("mq.d", "role"): "derived",
     }
-    assert count(claims(cells=cells), conditions)["first level"] == (2, 0)  # c and e
+    assert count(claims(cells=cells), conditions)["first level"] == (2, 0)  # claims c and e
 
 
 def test_a_condition_that_no_fact_names_is_a_fact_of_its_own():

@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parents[4]
 FIGURES = sorted((ROOT / "results").glob("*/*.pdf"))
-LEAST = 7.0  # pt
+LEAST = 7.0  # smallest type size, pt
 RAISED = 0.7  # Matplotlib sets exponents at this share of the size
 SIZE = re.compile(rb"/[\w-]+ ([\d.]+) Tf")
 

@@ -185,7 +185,7 @@ class FileClientReference(BlockLayerReference):
         self.spent["wait_other"] += now - began
         return now
 
-    # helpers of the calls
+    # helper methods of the calls
 
     @staticmethod
     def _note_size(inode, size):

@@ -47,7 +47,7 @@ class Frame:
     things: list = field(default_factory=list)
     used: int = 0
     threshold: int = 0  # threshold T of a candidate
-    hot: Fraction = Fraction(0)  # H
+    hot: Fraction = Fraction(0)  # fraction H of hot objects
     entered: int = 0  # fetch at which it became a candidate; 0 = not a candidate
     sequence: int = 0
 

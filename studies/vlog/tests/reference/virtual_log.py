@@ -149,7 +149,7 @@ class Reference:
         if not ahead and tracks:
             lowest = min(tracks) // self.heads
             ahead = [track for track in tracks if track // self.heads == lowest]
-        # if units on two cylinders pass equally early, the one on the nearer cylinder wins, because it comes first
+        # If units on two cylinders pass equally early, the one on the nearer cylinder wins, because it comes first.
         return self.soonest(ahead, units, unit, now)
 
     def choose(self, unit, left, now):
