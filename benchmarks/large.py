@@ -143,7 +143,7 @@ def main():
     parser.add_argument("--sampled", help="CSV of the policies' estimates")
     parser.add_argument("--append", action="store_true", help="keep the rows of other lengths in these files")
     parser.add_argument("--figure", type=Path, help="PNG of time and memory")
-    parser.add_argument("--one", help=argparse.SUPPRESS)  # trace to measure in a process of its own, which prints JSON
+    parser.add_argument("--one", help=argparse.SUPPRESS)  # raw trace to measure in this process, which then prints JSON
     options = parser.parse_args()
     if options.one:
         print(json.dumps(measure(options.one, *options.requests)))
