@@ -24,7 +24,7 @@ _since: float | None = None  # time at which a signal last raised an exception; 
 
 
 class Stopped(SystemExit):
-    """Exception for any signal other than Ctrl-C; its exit status is 128 plus the signal's number, as in a shell."""
+    """Exception for any signal but that of Ctrl-C; its exit status is 128 plus the signal's number, as in a shell."""
 
 
 def is_command() -> bool:

@@ -17,7 +17,7 @@ from misspenalty.traces.reading import counted
 from misspenalty.traces.trace import format_bytes
 
 TEMPLATE = Path(__file__).with_name("page.typ")
-OVERLOADED = 10  # an open loop overloads a device if queueing takes longer than all other components times this factor
+OVERLOADED = 10  # an open loop overloads a device if queueing exceeds the sum of all other components by this factor
 HEAD = ["Cache", "Footprint", "Most hits", "Hit ratio", "LRU", "OPT", "Gap closed", "Fastest", "Mean"]
 
 

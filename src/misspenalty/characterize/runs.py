@@ -240,7 +240,7 @@ def gather(folders: list[str], output: str) -> None:
     """
     if not folders:
         raise InputError("there are no tables to gather", remedy="add a row to the table of traces")
-    blanks = pyarrow.csv.ConvertOptions(null_values=[""], strings_can_be_null=True)  # keep NA, a valid name
+    blanks = pyarrow.csv.ConvertOptions(null_values=[""], strings_can_be_null=True)  # keep NA, a valid name of a trace
     with atomic_path(output) as partial:
         for table in TABLES:
             parts = {

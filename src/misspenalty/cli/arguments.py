@@ -86,12 +86,12 @@ def add_trace(command):
 
 
 def input_file(text):
-    """Return the name of a file to read; ``-`` is standard input. This is a type for argparse."""
+    """Return the name of a file to read, as a type for argparse; ``-`` means standard input."""
     return "/dev/stdin" if text == "-" else text
 
 
 def whole_number(text):
-    """Parse a whole number of at most 18 digits without underscores (``1_000``); this is a type for argparse."""
+    """Parse a whole number of at most 18 digits, as a type for argparse; refuse ``1_000``, which `int` accepts."""
     if not re.fullmatch(r"[+-]?[0-9]{1,18}", text):
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at most 18 digits")
     return int(text)

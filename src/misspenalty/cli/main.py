@@ -89,7 +89,7 @@ def _guarded(arguments: Sequence[str]) -> int:
 
 
 def _closed() -> bool:
-    """Tell whether standard output is closed, and open each closed standard stream on the null device.
+    """Return whether standard output is closed, and open each closed standard stream on the null device.
 
     Otherwise a file opened later would get the descriptor of the closed stream, and libraries would print to that file.
     """
@@ -111,7 +111,7 @@ def _run(arguments: Sequence[str]) -> int:
         options = parser().parse_args(arguments, argparse.Namespace(rest=rest))
     except signals.Stopped:
         raise
-    except SystemExit:  # raised after --help is printed, or for a wrong argument
+    except SystemExit:  # raised after --help is printed, or for an invalid argument
         sys.stdout.flush()
         raise
     try:

@@ -12,7 +12,7 @@ A host can only see when a request was issued and when it completed. The fit ass
    revolution, a root and a line in the distance, and a time per block that changes linearly across the drive.
 4. *Cache*: whether writes complete once they are in the drive's memory, and whether the drive reads ahead; the
    combination with the lowest demerit is taken.
-5. Nelder-Mead (`scipy.optimize.minimize`) then varies the parameters to minimize the demerit of the simulated service
+5. Nelder-Mead (`scipy.optimize.minimize`) then varies the parameters to minimise the demerit of the simulated service
    times.
 
 Steps 1 to 5 use only the first half of the requests; the drive's size, if not given, follows from all requests. The

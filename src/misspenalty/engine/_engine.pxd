@@ -12,7 +12,7 @@ from misspenalty._kernel cimport grown
 
 cdef enum:
     ARITY = 4                       # number of children of a heap node; together they take 96 bytes
-    SEQUENCE_BITS = 56              # low bits of a rank that hold the sequence number; the others hold the priority
+    SEQUENCE_BITS = 56              # number of low bits of a rank for the sequence number; the others hold the priority
 
 
 cdef struct event_t:
@@ -91,7 +91,7 @@ cdef inline int push(queue_t* queue, event_t event) except -1 nogil:
 
 
 cdef inline int schedule(queue_t* queue, int64_t time, uint64_t priority, int64_t what) except -1 nogil:
-    """Schedule an event; it follows earlier ones with the same time and priority."""
+    """Schedule an event after those of the same time and priority that were scheduled before."""
     push(queue, make_event(time, priority, queue.sequence, what))
     queue.sequence += 1
     return 0

@@ -138,7 +138,7 @@ def fetch_all(register, report=lambda text: None):
     Returns
     -------
     dict of str to str
-        The reasons why files cannot be obtained, by the files' names. After a host could not be reached, its remaining
+        The reasons why files cannot be obtained, by the files' names. Once a host cannot be reached, its remaining
         files are not tried.
 
     Raises

@@ -181,7 +181,7 @@ def write_csv(frame, path):
 
 @contextlib.contextmanager
 def open_output(path):
-    """Yield a binary stream to a file, compressed by its suffix (.gz, .xz, .bz2, .zst) and without a timestamp."""
+    """Yield a binary stream to a file, compressed according to its suffix (.gz, .xz, .bz2, .zst), with no timestamp."""
     openers = {".xz": lzma.open, ".bz2": bz2.open, ".zst": _open_zstd}
     suffix = path.suffix.lower()
     with openers.get(suffix, open)(path, "wb") as stream:

@@ -34,7 +34,7 @@ cdef int64_t LATEST = _LATEST       # latest simulated time, ns; the sum of four
 cdef class Foresight(Policy):
     """Belady's policy for a cache that is told the next request for each block; with `bypass` it may refuse a block."""
 
-    cdef int64_t* upcoming          # next request for each block after its last one
+    cdef int64_t* upcoming          # next request for each block after its most recent one
     cdef farthest_t f
     cdef bint bypass
 
@@ -143,7 +143,7 @@ cdef class Replay(Kernel):
     cdef bint through, closed
     cdef int64_t[::1] latency       # latency of each reference, ns; its time of arrival while it waits
     cdef int64_t[::1] tail          # by block in flight: 1 + the last reference that waits for it; 0 = not in flight
-    cdef int32_t[::1] after         # by waiting reference: the next one that waits; for the last one, the first
+    cdef int32_t[::1] after         # by waiting reference: next one for the same block; after the last one, the first
     cdef Py_ssize_t warm_up
     cdef int64_t[12] counts, high   # high: multiples of 1 << HALF, so that no sum overflows
     cdef queue_t ready              # clients, ordered by the time of their next request

@@ -21,7 +21,7 @@ cdef enum:
     LISTS                           # number of the constants above
 
 cdef enum:
-    MANY_STEPS = 100                # if a fetch takes more steps, ARC's variant ranks objects with few requests 0
+    MANY_STEPS = 100                # if a fetch takes more steps, ARC's variant gives objects with few requests rank 0
     FEW_REQUESTS = 2                # maximum number of requests of such objects
 
 
@@ -59,7 +59,7 @@ cdef class StepCache(Kernel):
     cdef uint8_t[::1] where                 # by object: number of its list
     cdef Py_ssize_t[LISTS] count            # number of objects in each list
     cdef history_t[::1] histories           # by object; only for the variants by aggregate delay
-    cdef int64_t alone                      # number of an object's first requests that open a window; 0 = no histories
+    cdef int64_t alone                      # number of first requests that open a window each; 0 = no histories
 
     def __cinit__(self, Py_ssize_t capacity, int64_t z, Py_ssize_t objects, following):
         self.capacity, self.z, self.objects = capacity, z, objects

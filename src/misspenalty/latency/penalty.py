@@ -143,7 +143,7 @@ def penalty(
     ParameterError
         A policy, parameter, size, time or combination is invalid, or the trace does not fit on the drive.
     InputError
-        The trace cannot be read, there is no such drive, or its description is wrong.
+        The trace cannot be read, there is no such drive, or its description is invalid.
 
     Examples
     --------

@@ -74,7 +74,7 @@ class Server:
         return np.asarray((whole - saved) / (self.tflops * 1e12))
 
     def load_s(self, tokens: int | np.ndarray, gb_s: float) -> np.ndarray:
-        """Return the time to load the keys and values of tokens, s; `gb_s` is the bandwidth, 10**9 bytes/s."""
+        """Return the time to load the keys and values of `tokens` tokens, s; `gb_s` is the bandwidth, 10**9 bytes/s."""
         return np.asarray(tokens) * self.token_bytes / (gb_s * 1e9)
 
 

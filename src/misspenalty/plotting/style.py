@@ -78,7 +78,7 @@ STYLE = {
     "path.simplify": False,
 }
 
-# Map each label to displayed name, colour, marker and line style; the colours also differ in lightness.
+# Map each label to its displayed name, colour, marker and line style; the colours also differ in lightness.
 _POLICIES = {
     "opt": ("OPT", "#000000", "", (0, (1, 1))),
     "opt_bypass": ("OPT with bypass", "#7f7f7f", "", (0, (3, 1, 1, 1))),
@@ -105,7 +105,7 @@ _POLICIES = {
     "s4fifo": ("S4-FIFO", "#7a3b00", "p", "--"),
     "merlin": ("Merlin", "#2a6f97", "h", "-."),
 }
-_NAMES = {  # displayed names of policies without a style of their own whose labels cannot just be put in upper case
+_NAMES = {  # displayed names of policies that have no style of their own, where the label in upper case would be wrong
     "b_lru": "B-LRU",
     "clockpro": "CLOCK-Pro",
     "fifo_merge": "FIFO-Merge",

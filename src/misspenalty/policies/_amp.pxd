@@ -87,7 +87,7 @@ cdef inline void hit_in_set(TrackCache cache, int64_t track, bint new, int64_t e
 
 
 cdef inline void pass_by(TrackCache cache, int64_t track, mark_t* mark) noexcept nogil:
-    """Handle a track that reaches the LRU end unread: lower the degree and distance of its stream."""
+    """Handle a track that reaches the LRU end unread: lower its stream's degree and distance, which are too high."""
     cdef mark_t* kept = last_in_sequence(cache, track + mark.to_last)
     mark.flags = (mark.flags | AGED) & ~TRIGGER
     if kept != NULL:

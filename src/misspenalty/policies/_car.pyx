@@ -12,8 +12,8 @@ from misspenalty.policies._policy cimport AHEAD, Policy, block_t, prefetch
 from misspenalty.policies._s3fifo cimport Ring, make_ring, pop, push
 
 cdef enum:
-    CLEAR = 1                   # the block is in the cache, and was not used since the hand passed
-    SET = FIRST                 # the block is in the cache, and was used since then; positions in B1 begin at SET + 1
+    CLEAR = 1                   # the block is in the cache, and its bit is clear
+    SET = FIRST                 # the block is in the cache, and its bit is set; positions in B1 begin at SET + 1
 
 
 cdef class CAR(Policy):

@@ -2,9 +2,9 @@
 #
 # It serves policies in which a block's key only grows, and only when the block is used (access count, CRF,
 # second-to-last use). A use writes only the block's node, so keys in the ranking may be out of date, but never too
-# high: to find the lowest key, update the first entry until the first entry is up to date. Blocks that are new to the
-# policy rank in the order of their loads. They queue in a ring, and enter the heap only if they were used again by the
-# time they reach its front. The heap has four children per node, side by side.
+# high: to find the lowest key, update the first entry until the entry that is then first is already up to date. Blocks
+# that are new to the policy rank in the order of their loads. They queue in a ring, and enter the heap only if they
+# have been used again by the time they reach its front. The heap has four children per node, side by side.
 
 from libc.stdint cimport uint32_t, uint64_t
 
@@ -34,7 +34,7 @@ cdef struct Newcomer:
 
 cdef struct Ranking:
     Entry* heap                 # room for one entry per resident block
-    Newcomer* ring              # room for one newcomer per resident block; NULL if there are no newcomers
+    Newcomer* ring              # room for one newcomer per resident block; NULL if new blocks do not enter
     uint32_t size               # number of entries in the heap
     uint32_t max_resident       # number of entries for which the heap and the ring each have room
     uint32_t front              # place of the oldest newcomer in the ring

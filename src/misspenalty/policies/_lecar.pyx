@@ -21,7 +21,7 @@ cdef enum:
 
 
 cdef struct Node:
-    uint32_t place              # CACHED, NOWHERE, or the block's position, which also identifies the history
+    uint32_t place              # CACHED, NOWHERE, or a position in a history, which also identifies the history
     Link used                   # neighbours by last use
     Link same                   # neighbours of the same count; in a history: `older` is the time of eviction
     uint32_t group              # group of the block's count; in a history: the count itself

@@ -11,7 +11,7 @@ cdef enum:
     ADMITTED = 8
     EARLY_SAMPLE = 8
     EARLY = 50
-    EXPLORER = 32               # on average, one loaded or hit block in this number is drawn as an explorer
+    EXPLORER = 32               # a loaded or hit block is drawn as an explorer with a probability of 1 / EXPLORER
     FIRST_COARSENING = 5
     SECOND_COARSENING = 25
     NOBODY = 0xFFFFFFFF
@@ -24,8 +24,8 @@ cdef double LEAST = -3.4028234663852886e38
 cdef struct Entry:
     block_t block
     uint32_t last               # time of the last reference
-    uint32_t hit_age            # age at the last hit, in units; 0 before the first
-    uint32_t before             # age at the previous hit, in units; AGES before the first hit
+    uint32_t hit_age            # age at the last hit, in units; 0 before the first hit
+    uint32_t before             # age at the hit before the last one, in units; AGES before the first hit
     uint32_t explores           # whether the block is an explorer
 
 
@@ -43,7 +43,7 @@ cdef class LHD(Policy):
     cdef uint32_t admissions
     cdef uint64_t room          # number of blocks that the cache can hold
     cdef uint64_t state         # state of SplitMix64
-    cdef uint32_t candidates    # number of blocks compared for each eviction after the first EARLY estimates
+    cdef uint32_t candidates    # number of blocks compared for each eviction, once there are more than EARLY estimates
     cdef uint32_t period        # number of references between two estimates
     cdef uint32_t shift         # binary logarithm of the unit of ages, in references
     cdef uint32_t now           # number of references so far

@@ -12,7 +12,7 @@ from misspenalty.policies._policy cimport AHEAD, Policy, block_t, prefetch
 
 cdef enum:
     MAX_LISTS = 5
-    SAMPLE = 32                 # number of hits in the segments, per block of their capacity, until counters are halved
+    SAMPLE = 32                 # hits in the segments, as a multiple of their capacity, until counters are halved
     SEED_A = 0x12345678
     SEED_B = 0x12344321
     SEGMENTS = 4                # number of segments of SLRU

@@ -99,7 +99,7 @@ cdef inline void adjust_guard(State* s) noexcept nogil:
 
 
 cdef inline bint compare(State* s) noexcept nogil:
-    """Compare the oldest blocks of filter and staging by the sketch; return whether the former moved to staging."""
+    """Move the filter's oldest block to staging if the sketch prefers it to staging's; return whether it moved."""
     cdef block_t block, other
     cdef uint32_t value
     if not s.filter.held or not s.staging.held:

@@ -27,7 +27,7 @@ cdef struct State:
     Node* nodes                 # nodes: one per block, then the heads of Qout, Q0, Q1, …
     block_t qout                # head of Qout, which follows the nodes of the blocks; the head of Qk is qout + 1 + k
     uint32_t queues             # m
-    uint32_t soonest            # lower bound on the expiry of the oldest block of any queue above Q0
+    uint32_t soonest            # lower bound on the expiry of the oldest blocks of queues above Q0; Q0's do not expire
     uint64_t capacity           # cache size, blocks
     uint64_t resident           # number of blocks in the cache
     uint64_t room               # maximum number of entries in Qout

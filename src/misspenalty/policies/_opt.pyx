@@ -21,7 +21,7 @@ from misspenalty._kernel cimport check_ids
 from misspenalty.policies._policy cimport AHEAD, NEAR, Policy, block_t, prefetch
 
 cdef enum:
-    NEVER = 0                   # value of `since` for a block that was not used yet
+    NEVER = 0                   # value of `since` for a block that has not been used yet
     BASE = 1                    # position before all accesses, at which unused slots are free
 
 
@@ -120,7 +120,7 @@ cdef class OPTBypass(OPT):
 
 
 cdef class Claims(OPTBypass):
-    """Check of whether a cache of `capacity` blocks that loads only referenced blocks can have the claimed hits."""
+    """Check whether a cache of `capacity` blocks that loads only referenced blocks can have the claimed hits."""
 
     def add(self, const block_t[::1] ids, const uint8_t[::1] hit):
         """Check the next references; return the index of the first impossible claim and whether its block is known.

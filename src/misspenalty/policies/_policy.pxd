@@ -8,16 +8,16 @@ ctypedef uint32_t block_t                   # dense block id
 
 cdef enum:
     AHEAD = 24                              # number of requests by which nodes are prefetched in advance
-    NEAR = 10                               # number of requests by which the data that a node refers to are prefetched
+    NEAR = 10                               # … by which the data to which a node refers are prefetched
 
 
 cdef class Policy(Kernel):
     cdef readonly Py_ssize_t capacity       # cache size, blocks
-    cdef readonly Py_ssize_t blocks         # number of distinct blocks; every id is below it
+    cdef readonly Py_ssize_t blocks         # number of distinct blocks; every id is below this number
     cdef readonly Py_ssize_t resident       # number of blocks in the cache
     cdef readonly int64_t requests          # number of references so far
     cdef readonly int64_t evictions         # number of blocks evicted so far
-    cdef readonly int64_t counted_evictions # number evicted by counted references; see `replay`
+    cdef readonly int64_t counted_evictions # number of blocks evicted by counted references; see `replay`
     cdef readonly int64_t ghost_hits        # number of misses on blocks in the history
     cdef readonly int64_t memory            # bytes of all arrays
     cdef bint varies                        # whether a miss in a full cache may evict no block, or several

@@ -32,7 +32,7 @@ cdef struct State:
     uint32_t share              # number of blocks that S should hold
     uint32_t most               # number of blocks in M above which M provides the victim
     uint32_t threshold          # lowest counter with which a block of S moves to M
-    bint filling                # 1 until the first eviction: new blocks enter M if S has reached its share
+    bint filling                # 1 = new blocks enter M if S has reached its share; 0 after the first eviction
 
 
 cdef inline int make_ring(Ring* ring, Policy policy) except -1:

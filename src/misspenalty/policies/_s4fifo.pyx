@@ -76,7 +76,7 @@ cdef class S4FIFO(Policy):
         self.evictions += misses - filled
 
     cdef inline bint returns(self, block_t block) noexcept nogil:
-        """Return whether a block's name in G lets it enter M, and remove the name; otherwise raise the name's count."""
+        """Return whether a block's name in G lets it enter M; if so, remove the name, otherwise raise its count."""
         cdef Name* name = &self.names[block]
         if name.position == NOWHERE:
             return False

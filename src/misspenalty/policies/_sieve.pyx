@@ -11,8 +11,8 @@ from misspenalty.policies._policy cimport AHEAD, Policy, block_t, prefetch
 
 cdef enum:
     ABSENT = 0                  # state of a block outside the cache
-    CACHED = 1                  # state of a cached block that was not visited since the hand passed
-    VISITED = 2
+    CACHED = 1                  # state of a cached block that is not marked as visited
+    VISITED = 2                 # state of a cached block that is marked as visited
     FETCHED = 8                 # number of entries ahead of the hand at which states are prefetched
 
 

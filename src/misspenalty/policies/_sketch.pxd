@@ -21,7 +21,7 @@ cdef struct Sketch:
     uint64_t* words             # words of 16 counters each
     uint64_t lines              # number of lines, a power of two
     uint64_t sample             # number of increments after which counters are halved
-    uint64_t size               # number of increments since the last halving, plus the halved number of earlier ones
+    uint64_t size               # number of increments since the last halving, plus what halvings left of earlier ones
 
 
 cdef inline uint64_t* aligned(uint64_t* words) noexcept nogil:

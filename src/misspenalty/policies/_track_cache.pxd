@@ -57,7 +57,7 @@ cdef inline int count_pages(uint8_t mask) noexcept nogil:
 
 cdef class TrackCache(Policy):
     # `capacity`, `resident` and `evictions` count pages; `blocks` counts distinct blocks of a trace.
-    cdef readonly int64_t tracks        # number of tracks; every track number is below it
+    cdef readonly int64_t tracks        # number of tracks; they are numbered from 0
     cdef readonly int track_pages       # number of pages per track, 1 to 8
     cdef uint8_t whole                  # mask of all pages of a track
     cdef sequential_t sequential        # settings of detection and prefetching
@@ -69,7 +69,7 @@ cdef class TrackCache(Policy):
     cdef int32_t read_tracks            # AMP: number of tracks of the read to which this request belongs
     cdef readonly int64_t sequential_misses     # number of read misses on sequential tracks
     cdef int64_t[3] staged              # number of tracks read for each reason (`why`)
-    cdef readonly int64_t unused        # number of tracks evicted unused since a prefetch, even if cached before it
+    cdef readonly int64_t unused        # number of tracks evicted without an access since their last prefetch
 
     # --- for a controller -------------------------------------------------------------------------------------------
     # Access `pages` (mask) of `track`; tracks from `end` on are not prefetched (end of the volume, at most `tracks`).

@@ -48,7 +48,7 @@ AGES = 20_000  # number of ages, in units, that are distinguished
 CLASSES = 16
 ADMITTED = 8  # number of loaded blocks that are remembered as likely victims
 EARLY_SAMPLE, EARLY = 8, 50  # number of blocks drawn as long as there are at most `EARLY` estimates
-EXPLORER = 32  # on average, one loaded or hit block in this number is drawn as an explorer
+EXPLORER = 32  # a loaded or hit block is drawn as an explorer with a probability of 1 / EXPLORER
 EXPLORERS = 0.01  # maximum number of explorers, as a share of the cache
 DECAY = 0.9  # factor by which the counts decay at each estimate, and the victims' mean density at each eviction
 SPREAD = 0.01  # part of the range of ages that covers as many references as the cache has blocks
@@ -67,7 +67,8 @@ class LHD(Reference):
         self.draws = Draws(seed)
         self.now = self.estimates = 0
         self.places, self.place = [], {}  # blocks by place, and the place of each
-        self.last, self.ages, self.explores = {}, {}, set()  # last references, ages at the last two hits, explorers
+        # Times of the last references, ages at the last two hits, and explorers.
+        self.last, self.ages, self.explores = {}, {}, set()
         self.explorers = int(capacity * EXPLORERS)  # number of further explorers that may be kept
         self.admitted, self.admissions = [None] * ADMITTED, 0
         self.victims = 0.0  # mean density of recent victims

@@ -197,7 +197,7 @@ class Merlin(Reference):
             self.sketch.increment(self.number[block])
 
     def _compare(self):
-        """Compare the oldest blocks of filter and staging by the sketch; return whether the former moved to staging."""
+        """Move the filter's oldest block to staging if the sketch prefers it to staging's; return whether it moved."""
         if not self.filter or not self.staging or self.count[self.staging[0]] > 0:
             return False
         block = self.filter[0]

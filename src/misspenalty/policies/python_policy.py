@@ -50,7 +50,7 @@ class Adapter:
 
     UNIT: ClassVar[str]  # unit of the capacity, for messages
     ITEM: ClassVar[str]  # word for one cached block or object, for messages
-    CLAIMS: ClassVar[Callable[..., Any]]  # checks claimed hits; made by ``CLAIMS(capacity, blocks)``
+    CLAIMS: ClassVar[Callable[..., Any]]  # makes the check of claimed hits: ``CLAIMS(capacity, blocks)``
 
     def __init__(
         self, name: str, policy: Any, capacity: int, address: np.ndarray, block_bytes: int | None = None
@@ -69,7 +69,7 @@ class Adapter:
         return (int(self.address[number]), *self.told)
 
     def _outcomes(self, requests: Iterable[tuple[int, ...]], refresh: np.ndarray | None) -> Iterator[bool | None]:
-        """Yield the outcome of ``access`` for each request i, or None if ``refresh[i]`` is set on an uncached block."""
+        """Yield the outcome of ``access`` for each request, or None if ``refresh`` is set and its block is absent."""
         if refresh is not None and not hasattr(self.policy, "__contains__"):
             raise ParameterError(
                 f"policy {self.name} has no `__contains__`, which writes='refresh' needs; give the class a method"

@@ -359,7 +359,7 @@ def register(
     spatial: bool = False,
     check: Callable[..., Any] | None = None,
 ) -> Callable[[type], type]:
-    """Register the policy that the decorated class defines under `name`.
+    """Register, under `name`, the policy that the decorated class defines.
 
     Parameters
     ----------

@@ -146,7 +146,7 @@ def parse(lines: Iterable[str], relations: Mapping[str, str], source: str) -> Ev
 
 
 def cut(events: Events, start: int, reads: int) -> Events:
-    """Cut out the window that begins with the first event at or after `start` ns and ends with its `reads`-th read.
+    """Return the window that begins with the first event at or after `start` ns and ends with its `reads`-th read.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Summarize a curve over all cache sizes in a few lines: its knees, and the hit ratio at shares of the footprint."""
+"""Summarise a curve over all cache sizes in a few lines: its knees, and the hit ratio at shares of the footprint."""
 
 from __future__ import annotations
 

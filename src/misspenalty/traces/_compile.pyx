@@ -38,10 +38,10 @@ cdef class Interner(Kernel):
     cdef uint64_t reach         # addresses below this one are low
     cdef Slot* slots            # slots of the other addresses; at most half full
     cdef uint64_t mask          # number of slots - 1; the number is a power of two
-    cdef uint64_t* addresses    # by id
-    cdef uint64_t size          # distinct addresses
-    cdef uint64_t room          # entries `addresses` can hold
-    cdef uint64_t most          # distinct addresses allowed
+    cdef uint64_t* addresses    # by id: block address
+    cdef uint64_t size          # number of distinct addresses
+    cdef uint64_t room          # number of entries that `addresses` can hold
+    cdef uint64_t most          # maximum number of distinct addresses
 
     def __cinit__(self, uint64_t most=MOST_BLOCKS):
         self.most = most

@@ -20,7 +20,7 @@ def previous_use(const uint32_t[::1] ids, Py_ssize_t blocks):
     ids : uint32, shape (n,)
         Dense block ids.
     blocks : int
-        Number of distinct blocks; every id is below it.
+        Number of distinct blocks; every id is below this number.
 
     Returns
     -------

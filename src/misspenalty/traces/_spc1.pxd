@@ -1,4 +1,4 @@
-# Declare the SPC-1-like workload as a stream of requests, one at a time. The functions are inlined where they are
+# Define the SPC-1-like workload as a stream of requests, one at a time. The functions are inlined where they are
 # cimported.
 #
 # All streams of all business scaling units (BSUs) are Poisson processes, so their superposition is one as well: the
@@ -17,9 +17,9 @@ cdef enum:
     STREAMS = 8                     # number of streams of a BSU
     ASUS = 3                        # number of application storage units
     TREES = 3                       # number of streams that walk a tree
-    PARTS = 1000                    # parts of the total intensity: thousandths
+    PARTS = 1000                    # number of parts of the total intensity, which streams share in thousandths
     SIZES = 25                      # number of equally likely entries of the size mix
-    LEAF = 8                        # blocks per leaf
+    LEAF = 8                        # number of blocks per leaf
     RUN_ALIGN = 15                  # mask: runs begin and end at multiples of 64 KB
 
 cdef enum:                          # access pattern of a stream
@@ -30,7 +30,7 @@ cdef struct spc1_request_t:
     int64_t time                    # arrival, ns since the start
     int64_t block                   # first block of 4 KB in its unit
     int32_t blocks                  # length, blocks of 4 KB: 1 to 16
-    uint32_t bsu                    # BSU that sends it
+    uint32_t bsu                    # BSU that sends the request
     uint8_t asu                     # unit, 0 to 2
     uint8_t stream                  # 0 to 7: ASU1-1 to -4, ASU2-1 to -3, ASU3-1
     uint8_t write                   # 1 = write
@@ -42,16 +42,16 @@ cdef struct kind_t:                 # a stream, the same in every BSU
     uint8_t tree                    # WALK: the tree that it walks
     uint64_t reads                  # probability of a read, times 2**32
     int64_t first                   # first block of its region, in which runs begin
-    int64_t extent                  # blocks of its region
-    int64_t run                     # SEQUENTIAL: blocks of a run
+    int64_t extent                  # number of blocks of its region
+    int64_t run                     # SEQUENTIAL: number of blocks of a run
 
 
 cdef struct tree_t:
     uint8_t* pointers               # next block to read of each leaf, 0 to 7; shared by all BSUs
     int64_t first                   # first block of the region
-    int64_t slack                   # blocks of the region that the tree leaves free
-    int64_t blocks                  # blocks of the tree
-    int32_t levels                  # its height: it has 2**levels leaves
+    int64_t slack                   # number of blocks of the region that the tree leaves free
+    int64_t blocks                  # number of blocks of the tree
+    int32_t levels                  # height of the tree, which has 2**levels leaves
 
 
 cdef struct stream_t:               # a stream of one BSU
@@ -62,16 +62,16 @@ cdef struct stream_t:               # a stream of one BSU
 
 cdef struct spc1_t:
     uint64_t state                  # state of SplitMix64
-    int64_t due                     # when the next request arrives, ns; read-only for other kernels
+    int64_t due                     # time at which the next request arrives, ns; read-only for other kernels
     double gap                      # mean time between arrivals, ns
-    uint32_t bsus                   # BSUs that currently send requests; the others have streams, too
+    uint32_t bsus                   # number of BSUs that currently send requests; the others have streams, too
     uint64_t climb                  # probability that a walk climbs one more level, times 2**32
     uint64_t written                # mask of the leaves that walks write
     uint8_t stream_of[PARTS]        # stream of each thousandth of all requests
     uint8_t size_of[SIZES]          # length of each entry of the size mix, blocks
     kind_t kinds[STREAMS]
     tree_t trees[TREES]
-    stream_t* streams               # those of BSU b are streams[8 b] to streams[8 b + 7]
+    stream_t* streams               # streams of all BSUs; those of BSU b are streams[8 b] to streams[8 b + 7]
 
 
 cdef inline uint64_t draw(spc1_t* w) noexcept nogil:

@@ -20,7 +20,7 @@ from misspenalty._kernel cimport SLICE, Kernel, check_ids, check_signals, prefet
 
 cdef enum:
     AHEAD = 16                  # distance at which positions are prefetched, references
-    SPARE = 4                   # positions per block
+    SPARE = 4                   # number of positions per block
     SMALLEST = 4096             # minimum number of positions
     LEVELS = 6                  # maximum number of levels of the tree: 64 ** 6 words
     UNUSED = 0                  # position of a block not yet used
@@ -37,13 +37,13 @@ cdef class StackDistances(Kernel):
     """The LRU stack of ids below `blocks`."""
 
     cdef readonly Py_ssize_t blocks         # maximum number of distinct blocks
-    cdef readonly Py_ssize_t live           # distinct blocks so far
+    cdef readonly Py_ssize_t live           # number of distinct blocks so far
     cdef readonly int64_t memory            # bytes of all arrays
     cdef uint32_t* last                     # position of each block's latest use, or UNUSED
     cdef uint64_t* marks                    # one bit per position
     cdef uint32_t* older[LEVELS]            # per node, the number of marks in its older siblings
     cdef int levels
-    cdef uint64_t room                      # positions
+    cdef uint64_t room                      # number of positions
     cdef uint64_t end                       # position of the next use
 
     def __cinit__(self, Py_ssize_t blocks):

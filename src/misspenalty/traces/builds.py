@@ -229,7 +229,7 @@ def _gaps(events, row, processes):
     spent = np.bincount(row, events["system_us"], number)
     target = np.maximum(processes["plain_us"].to_numpy() - spent, 0)
     gaps = np.empty(len(row), np.int64)
-    for part in _by_run(events["run"].to_numpy()):  # a process belongs to one run; handling one at a time saves memory
+    for part in _by_run(events["run"].to_numpy()):  # a process belongs to one run; one run at a time saves memory
         gap, length = events["compute_us"].to_numpy()[part], events["length"].to_numpy()[part]
         # The recording has one line per page of a page fault, and one line for any other row.
         faults = events["kind"].cat.codes.to_numpy()[part] == KINDS.index("fault")

@@ -33,7 +33,8 @@ TELLING = (
 # Columns may name devices if their names have a word of DEVICES and, besides such words, only words of BESIDE.
 DEVICES = {"disk", "device", "dev", "drive", "volume", "vol", "lun", "unit", "ssd", "hdd", "osd", "vdisk", "vm", "host",
            "server", "node", "machine", "instance", "image", "rbd", "target", "namespace"}  # fmt: skip
-HOLDERS = {"file", "filename", "inode", "container", "object", "blob"}  # the same, if values are address spaces
+# Unless addresses are those of whole disks, these words count like those of DEVICES.
+HOLDERS = {"file", "filename", "inode", "container", "object", "blob"}
 OF_DISKS = ("lpn", "lpa")  # names of columns with addresses of whole disks
 BESIDE = {"id", "no", "nr", "num", "number", "name", "index", "uuid", "logical", "physical", "virtual", "storage",
           "client", "guest", "major", "minor"}  # fmt: skip

@@ -40,7 +40,7 @@ EXACT = 1 << 53  # a float can hold every whole number below this one
 
 
 def _whole(name, values):
-    """Return a column as an array, after checking that it holds whole numbers; except for hashes, it is int64."""
+    """Return a column as an array, after checking that it holds whole numbers; all but hashes become int64."""
     given = unmasked(values, f"prompts: {name}")
     hashes, kind = name == "blocks", given.dtype.kind
     if given.ndim == 1 and (kind in "iu" or not given.size):

@@ -388,9 +388,10 @@ def candidates(name, head):
 
 
 def otherwise_separated(name, head):
-    """Return the dialect that a file fits except for the separator, and the names of both separators, the file's
-    separator first. Only dialects with words for reads and writes are considered, as numbers could mean other things.
-    None is returned if no dialect or more than one fits.
+    """Return the dialect that a file fits except for its separator, and the names of the file's separator and its own.
+
+    Only dialects with words for reads and writes are considered, as numbers could mean other things. Return None if no
+    dialect or more than one fits.
     """
     from misspenalty.traces.dialects import dialects
 

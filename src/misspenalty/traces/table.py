@@ -134,7 +134,7 @@ class Table:
     hosts: tuple[str, ...] = ()
 
     def asked(self, *roles: str) -> set[str]:
-        """Return the columns of these roles, or of all, as names or numbers in lower case, joined ones also in parts.
+        """Return the columns of these roles, or of all, as names or numbers in lower case; joined ones also in parts.
 
         Examples
         --------

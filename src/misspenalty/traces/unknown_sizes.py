@@ -36,9 +36,9 @@ def fill(ids: Path, sizes: Path, objects: int) -> int:
     ids, sizes : Path
         Files of uint32 and int64, one entry per reference; `sizes` is changed.
     objects : int
-        Number of objects; every id is below it.
+        Number of objects; every id is below this number.
     """
-    known = _first_known(_chunks(ids, sizes), objects)  # `_filled` then replaces these sizes with the last ones so far
+    known = _first_known(_chunks(ids, sizes), objects)  # `_filled` then replaces these with the last known sizes
     never = known == UNKNOWN
     known[never] = 0
     place = 0

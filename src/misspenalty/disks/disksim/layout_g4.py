@@ -11,8 +11,8 @@ the remaps.
 
 from misspenalty.errors import InputError
 
-ROOT_FIELDS, TRACK_FIELDS = 10, 11  # numbers of fields of an entry; a track entry also has its surface
-SAME_ZONE = 0.015  # runs whose sectors per track differ by a smaller share form one zone, as defects explain this
+ROOT_FIELDS, TRACK_FIELDS = 10, 11  # numbers of fields of an entry in the root and in a TRACK node
+SAME_ZONE = 0.015  # runs whose sectors per track differ by a smaller share form one zone: defects explain it
 
 
 def geometry(layout, heads, cylinders, path):

@@ -1,5 +1,5 @@
 # Serve a request on a drive whose buffer works like DiskSim 4.0's (`disksim_buffer`); the functions are used like those
-# of _service.pxd. `misspenalty.disks.disksim.buffer` lists the differences by function of DiskSim;
+# of _service.pxd. `misspenalty.disks.disksim.buffer` lists the differences for each function of DiskSim;
 # `reference.drive_disksim` is easier to read.
 
 from libc.stdint cimport int64_t

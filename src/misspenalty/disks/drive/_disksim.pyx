@@ -15,7 +15,7 @@ from misspenalty.disks.drive._state cimport (
 
 
 cdef bint before(const drive_t* d, int32_t i, int32_t best) noexcept nogil:
-    """Tell whether segment `i` was used longer ago than segment `best`, or there is no `best` yet (-1)."""
+    """Return whether segment `i` was used longer ago than segment `best`, or there is no `best` yet (-1)."""
     return best < 0 or d.segments[i].used < d.segments[best].used
 
 
@@ -191,7 +191,7 @@ cdef void plan(drive_t* d) noexcept nogil:
 
 
 cdef bint appends(drive_t* d, int64_t now, int64_t lbn) noexcept nogil:
-    """Tell whether a write continues the only write in progress, and the segment of that write still has room."""
+    """Return whether a write continues the only write in progress, and the segment of that write still has room."""
     cdef int32_t track = d.track
     cdef int64_t done
     cdef parts_t parts

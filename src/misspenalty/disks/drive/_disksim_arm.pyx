@@ -39,7 +39,7 @@ cdef inline void land(const drive_t* d, int32_t track, int32_t sector, int64_t w
 
 
 cdef bint may_read(const drive_t* d, int64_t block, int64_t now) noexcept nogil:
-    """Tell whether a block can be read ahead without overwriting one that the last read has yet to send."""
+    """Return whether a block can be read ahead without overwriting one that the last read has yet to send."""
     cdef int64_t gone = d.sending.count
     if now >= d.sending.end:
         return True

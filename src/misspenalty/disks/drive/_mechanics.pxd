@@ -20,13 +20,13 @@ cdef struct track_t:
     int32_t cylinder                # number of the track's cylinder; the outermost is 0
     int32_t head                    # surface
     int32_t sectors                 # number of sectors on the track, including spare and slipped ones
-    int32_t first                   # index of the track's first run in `by_track`; its runs end before the next `first`
+    int32_t first                   # index of the track's first run in `by_track`; they end before the next track's
     int64_t width                   # width of a sector, rounded down, ticks
     uint64_t reciprocal             # 2**64 / sectors, rounded up
 
 
 cdef struct run_t:
-    int64_t lbn                     # first block; the run ends before the next run's `lbn`; the last entry only closes
+    int64_t lbn                     # first block; the run ends before the next run's (a closing entry follows the last)
     int32_t track                   # index of the track that contains the whole run
     int32_t sector                  # sector on the track that holds the run's first block
 
@@ -40,7 +40,7 @@ cdef struct mechanics_t:
     int64_t blocks                  # number of blocks of the drive; valid lbns are below this number
     int64_t rpm                     # revolutions per minute; ticks per ns
     int64_t head_switch             # time of a head switch, ns
-    int64_t write_settle            # additional time to reposition for a write, ns; may be negative
+    int64_t write_settle            # additional time to reposition for a write rather than a read, ns; may be negative
     int64_t revolution              # time of a revolution, rounded up, ns
     uint64_t reciprocal             # 2**64 / rpm + 1
     int32_t shift                   # log2 of the number of blocks per bucket

@@ -1,4 +1,4 @@
-"""Hold a drive's mechanics; the .pxd has the functions, and `misspenalty.disks.drive.layout` has the geometry."""
+"""Hold a drive's mechanics; the .pxd has the model, and `misspenalty.disks.drive.layout` has the geometry."""
 
 from libc.stdint cimport UINT64_MAX, int32_t, int64_t, uint64_t
 

@@ -271,7 +271,7 @@ cdef int64_t write_medium(
 cdef int64_t in_time(
     drive_t* d, int32_t track, int32_t sector, int64_t n, int64_t start, int64_t late, int64_t bus_start
 ) noexcept nogil:
-    """Count the leading sectors, of n, whose data has arrived when they pass; the first must have its data."""
+    """Return how many of n sectors, counted from the first, have their data when they pass; the first must have it."""
     cdef int64_t low = 1, high = n, middle
     if bus_start + n * d.s.write_block <= passed(d.m, track, sector, n - 1, start, late):
         return n

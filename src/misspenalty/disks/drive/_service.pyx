@@ -114,7 +114,7 @@ cdef void fill(drive_t* d, int32_t chosen, int64_t first, int64_t end, bint writ
 
 
 cdef bint has_extra(const drive_t* d, int64_t lbn) noexcept nogil:
-    """Tell whether the drive leaves the bus twice during a write: the write follows another that it does not continue.
+    """Return whether the drive leaves the bus twice in a write: the write follows another that it does not continue.
 
     Only the last segment is examined, which is for writes on all drives that are known to do this.
     """
@@ -227,7 +227,7 @@ cdef void read(drive_t* d, int64_t lbn, int64_t count, record_t* r) noexcept nog
 
 
 cdef bint appends(drive_t* d, int64_t lbn, int64_t count, int32_t* chosen) noexcept nogil:
-    """Tell whether a write continues the blocks being written behind and fits into their segment (set as `chosen`)."""
+    """Return whether a write continues blocks being written behind and fits into their segment (set as `chosen`)."""
     cdef int32_t i
     for i in range(d.s.segments):
         if d.segments[i].clean and d.segments[i].end == lbn and d.segments[i].clean == d.arm_free:

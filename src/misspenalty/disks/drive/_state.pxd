@@ -77,7 +77,8 @@ cdef struct settings_t:             # settings of a kind of drive; times in ns
     int64_t reselect_again          # … after an extra disconnect
     int64_t read_disconnect[2]      # time to leave the bus; [0] after a write, [1] after a read
     int64_t write_disconnect
-    int64_t extra_command           # command overhead of a write after a write that it does not continue; -1 = none
+    int64_t extra_command           # command overhead of a write after a write that it does not continue; -1 = the
+                                    # same as for other writes: the next three settings then do not apply
     int64_t extra_bus               # … time from its command to its data: disconnect, pause, reselect, preparation
     int64_t extra_seek              # … delay of the arm's start after the command
     int64_t extra_disconnect        # … time to leave the bus after its data

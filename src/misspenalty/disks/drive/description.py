@@ -22,7 +22,8 @@ GROUP = "misspenalty.drives"  # group of entry points
 AHEAD = ("none", "track", "cylinder", "segment", "next_track")
 EXTRA = ("extra_command", "extra_bus", "extra_seek", "extra_disconnect", "head_start", "long_head_start", "long_write")
 MOST_TRACKS = 20_000_000
-# These decisions depart from DiskSim in reading its parameters; see `misspenalty.disks.disksim.decisions`.
+# Each of these decisions is to read DiskSim's parameters differently from DiskSim; see
+# `misspenalty.disks.disksim.decisions`.
 DECISIONS = ("head_switch", "sequential_ahead", "write_water", "seek_slip", "read_caching", "buffer", "write_settle")
 SCHEMAS = {"disk": "drive.schema.yaml", "flash": "flash.schema.yaml"}
 

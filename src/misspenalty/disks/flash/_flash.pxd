@@ -60,7 +60,7 @@ cdef class Flash(Kernel):
     cdef int64_t end                # end of the request's last page, ns
     cdef int64_t wait               # time that the request waits for room in the buffer or for the last page's die, ns
     cdef readonly int64_t now, blocks, host_units, moved_units, programs, erases
-    cdef int64_t die_wait           # time that the last page of a read to arrive waited for its die, ns
+    cdef int64_t die_wait           # time that the page of a read that arrives last waited for its die, ns
 
     cdef int check(self, int64_t lbn, int64_t count, int write) except -1
     cdef void serve(self, int64_t now, int64_t lbn, int64_t count, int write, record_t* record) noexcept nogil

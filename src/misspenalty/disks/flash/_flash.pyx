@@ -317,7 +317,7 @@ cdef class Flash(Kernel):
         self.valid[where // per_block] += 1
 
     cdef bint buffered(self, int64_t unit, int64_t t) noexcept nogil:
-        """Tell whether a unit is still in the buffer at time t."""
+        """Return whether a unit is still in the buffer at time t."""
         cdef int64_t slot = self.slot_of[unit] - 1
         return slot >= 0 and self.slot_unit[slot] == unit and self.slot_free[slot] > t
 

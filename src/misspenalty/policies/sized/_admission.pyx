@@ -7,7 +7,7 @@ from misspenalty.policies._sketch cimport Sketch, draw_of, frequency, increment,
 from misspenalty.policies.sized._sized cimport ABSENT, SizedCache
 
 cdef enum:
-    WINDOW = 1                          # lists
+    WINDOW = 1                          # numbers of the lists
     PROBATION = 2
     PROTECTED = 3
 
@@ -15,7 +15,7 @@ cdef enum:
 cdef class WTinyLFU(SizedCache):
     cdef Sketch sketch
     cdef uint32_t* number               # number of each object in order of first use, from 1; 0 = not yet used
-    cdef uint32_t seen                  # objects numbered so far
+    cdef uint32_t seen                  # number of objects that have a number
     cdef int64_t window_room            # maximum bytes of the window
     cdef int64_t main_room              # maximum bytes of the main region
     cdef int64_t protected_room         # maximum bytes of the protected segment

@@ -100,7 +100,7 @@ cdef class SLRU(SizedCache):
 
 
 cdef class S3FIFO(SizedCache):
-    cdef int64_t share                  # bytes the small queue should hold
+    cdef int64_t share                  # bytes that the small queue should hold
     cdef int64_t ghosts_room            # maximum bytes of the objects whose names are remembered
     cdef int threshold
     cdef bint filling

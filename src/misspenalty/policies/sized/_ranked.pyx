@@ -13,7 +13,7 @@ cdef enum:
 
 
 cdef struct rank_t:
-    double key                          # the object with the lowest key leaves first
+    double key                          # key; the object with the lowest key leaves first
     uint64_t last                       # number of the last access; breaks ties
     uint64_t count                      # number of uses; kept while the object is in the history
     uint32_t place                      # place in the heap
@@ -22,8 +22,8 @@ cdef struct rank_t:
 cdef class Ranked(SizedCache):
     cdef rank_t* ranks                  # one per object
     cdef block_t* heap                  # objects, the lowest key first
-    cdef uint32_t size                  # objects in the heap
-    cdef uint64_t now                   # accesses so far
+    cdef uint32_t size                  # number of objects in the heap
+    cdef uint64_t now                   # number of accesses so far
     cdef int64_t history                # maximum bytes of the evicted objects that are remembered
 
     def __cinit__(self, Py_ssize_t capacity, Py_ssize_t blocks, *args, history=0.0, **parameters):

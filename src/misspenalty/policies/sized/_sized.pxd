@@ -18,8 +18,8 @@ cdef enum:
 
 cdef struct node_t:
     Link link
-    int64_t held                    # bytes it takes up in the cache, or took up when it was evicted
-    int64_t asked                   # bytes with which it was last requested
+    int64_t held                    # bytes that the object takes up in the cache, or took up when it was evicted
+    int64_t asked                   # bytes with which the object was last requested
     uint8_t list                    # number of the list that the object is in; ABSENT = none
     uint8_t uses                    # number of uses, which only some policies count
 
@@ -28,7 +28,7 @@ cdef class SizedCache(Policy):
     cdef readonly int64_t room          # bytes of the cache
     cdef readonly int64_t largest       # bytes of the largest object that can be cached
     cdef readonly int64_t used_bytes
-    cdef readonly int64_t refused       # references to objects that are larger than `largest`
+    cdef readonly int64_t refused       # number of references to objects that are larger than `largest`
     cdef node_t* nodes                  # one per object, then the heads of the lists
     cdef int64_t[LISTS] bytes           # bytes of the objects in each list
     cdef int changes                    # KEEP, REPLACE or NEW
@@ -42,7 +42,7 @@ cdef class SizedCache(Policy):
     cdef void load(self, block_t block) noexcept nogil
     cdef void evict(self) noexcept nogil
     cdef void settle(self) noexcept nogil
-    cdef void leave(self, block_t block, int ghosts) noexcept nogil   # removes the object; `ghosts` may be ABSENT
+    cdef void leave(self, block_t block, int ghosts) noexcept nogil   # moves it to `ghosts`, or nowhere if ABSENT
 
     cdef inline block_t oldest(self, int where) noexcept nogil:
         """Return the least recently added object of a list, or a number of at least `blocks` if the list is empty."""

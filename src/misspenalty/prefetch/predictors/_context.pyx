@@ -20,15 +20,15 @@ cdef enum:
 
 cdef struct node_t:                 # takes 16 bytes, as in the paper; nodes are numbered within their partition
     file_t file                     # last file of the node's sequence
-    uint32_t count                  # times the sequence has been seen, halved occasionally
+    uint32_t count                  # number of times that the sequence has been seen, halved occasionally
     int32_t child                   # its most frequent child
-    int32_t next                    # its next sibling, no more frequent
+    int32_t next                    # its next sibling, which is no more frequent
 
 
 cdef struct partition_t:
     node_t* nodes                   # the first-order node, then its descendants
-    uint32_t used                   # nodes; 0 = the file has not been seen
-    uint32_t room                   # nodes allocated
+    uint32_t used                   # number of nodes; 0 = the file has not been seen
+    uint32_t room                   # number of nodes for which there is room
 
 
 cdef struct context_t:
@@ -45,7 +45,7 @@ cdef class ContextModel(Predictor):
     cdef Py_ssize_t live            # number of live contexts
     cdef node_t* halved             # buffer for the partition that is being halved
     cdef int32_t* moved             # by node: where halving puts it; NOTHING = it is dropped
-    cdef int32_t kept               # nodes in `halved`
+    cdef int32_t kept               # number of nodes in `halved`
     cdef uint32_t partition         # maximum number of nodes in a partition
     cdef bint limited               # whether a full partition is halved
     cdef uint32_t order             # depth of the deepest nodes
@@ -55,9 +55,9 @@ cdef class ContextModel(Predictor):
     cdef bint corrected             # whether a node's own creation is subtracted from its count along the chain
     cdef bint product               # whether likelihoods are multiplied along the chain
     cdef bint longest               # whether only the longest context that can predict anything predicts
-    cdef readonly int64_t nodes_live    # nodes in the trie
+    cdef readonly int64_t nodes_live    # number of nodes in the trie
     cdef readonly int64_t halvings  # number of halvings of partitions
-    cdef readonly int64_t ignored   # nodes not made, for lack of room or because a halving removed the parent
+    cdef readonly int64_t ignored   # number of nodes not made, for lack of room or because a halving removed the parent
 
     def __cinit__(self, files, order, threshold, most=None, partition=0, one_node=False, chained=False, corrected=1,
                   product=0, longest=0):
@@ -149,7 +149,7 @@ cdef class ContextModel(Predictor):
         return known or not self.one_node
 
     cdef inline int32_t counted(self, node_t* nodes, int32_t parent, file_t file) noexcept nogil:
-        """Count the child for `file`, move it before all less frequent siblings, and return it, or NOTHING."""
+        """Count the child for `file`, move it before all less frequent siblings, and return it (or NOTHING)."""
         cdef int32_t* link = &nodes[parent].child
         cdef int32_t* equal = link                  # the link that leads to the first sibling as frequent as `node`
         cdef int32_t node = link[0]

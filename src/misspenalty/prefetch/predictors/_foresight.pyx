@@ -9,7 +9,7 @@ cdef class Foresight(Predictor):
     Parameters
     ----------
     files : int
-        Number of files; every id is below it.
+        Number of files; every id is below this number.
     events : uint32, shape (n,)
         The events that the predictor will see, in order.
     ahead : int

@@ -8,9 +8,9 @@ ctypedef uint32_t file_t                    # dense id of a file
 
 
 cdef class Predictor(Kernel):
-    cdef readonly Py_ssize_t files          # distinct files; every id is below it
+    cdef readonly Py_ssize_t files          # number of distinct files; every id is below this number
     cdef readonly Py_ssize_t most           # maximum number of files predicted after one event
-    cdef readonly int64_t events            # events seen
+    cdef readonly int64_t events            # number of events so far
     cdef file_t* predicted                  # files predicted after the last event, in order; has room for `files`
     cdef Py_ssize_t number                  # number of files predicted
     cdef uint32_t* stamps                   # by file: the stamp of the last event after which it was predicted

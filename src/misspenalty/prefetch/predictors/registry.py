@@ -111,7 +111,7 @@ def _import_predictors():
 
 
 def _enter(name, value):
-    """Register the class of an entry point unless it registered itself on import; a module always does so itself."""
+    """Register the class of an entry point unless it registered itself on import; a module always registers itself."""
     if isinstance(value, type) and not any(known.reference is value for known in _predictors.values()):
         register(name)(value)
 

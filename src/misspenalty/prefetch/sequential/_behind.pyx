@@ -15,7 +15,7 @@ cdef class Behind(TrackCache):
     cdef Policy policy              # the policy that replaces pages
     cdef uint32_t* number           # 1 + number of each track in order of first use; 0 = not used yet
     cdef mark_t* marks              # counter and flags of each track; valid while a page of it is cached
-    cdef uint32_t numbered          # tracks that have a number
+    cdef uint32_t numbered          # number of tracks that have a number
 
     def __cinit__(self, capacity, blocks, Policy policy not None, **settings):
         self.arrange(settings)

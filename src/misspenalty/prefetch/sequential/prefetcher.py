@@ -114,7 +114,7 @@ def track_cache(
     observe: Mapping[str, Any] | None = None,
     **parameters: Any,
 ) -> Any:
-    """Make a cache of tracks, a kernel that replays a trace, or whose ``request`` is called by a controller.
+    """Make a cache of tracks: a kernel that replays a trace, or whose ``request`` a controller calls.
 
     Parameters
     ----------
