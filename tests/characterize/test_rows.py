@@ -73,7 +73,7 @@ def test_a_cell_that_is_too_long_is_refused(tmp_path):
 
 @pytest.mark.parametrize("cell", ['"GET (.*)" (.*)', '"x.csv'])
 def test_quotes_that_would_be_lost_are_refused(tmp_path, cell):
-    with pytest.raises(InputError, match=r"line 4: cannot be divided into cells .* double those in it"):
+    with pytest.raises(InputError, match=r"line 4: cannot be divided into cells .* double the quotes inside it"):
         read_rows(table(tmp_path, f"mine\tx.csv\t{cell}\tcsv", header="name\tsource\tpattern\tformat"))
 
 

@@ -365,20 +365,20 @@ def test_classes_that_are_no_policies_for_bytes_are_reported(cls, message):
             lambda: simulate(OBJECTS, Lru, 2),
             r"Lru has access\(block, size\), but this cache counts objects, .*, or give size a default",
         ),
-        (lambda: hit_ratio_curve(OBJECTS, ["lru", Lru], 0.5, unit="objects"), "name sizes in bytes"),
+        (lambda: hit_ratio_curve(OBJECTS, ["lru", Lru], 0.5, unit="objects"), "give cache sizes in bytes"),
         (
             lambda: simulate([1, 2], Cheat, 2),
             r"Cheat: access\(1, 4096\) returned True at the first reference to block 1",
         ),
-        (lambda: penalty(OBJECTS, Lru, 2, "1ms"), r"policy Lru has access\(block, size\), but objects are counted"),
+        (lambda: penalty(OBJECTS, Lru, 2, "1ms"), r"Lru has access\(block, size\), but this cache counts objects"),
         (lambda: simulate(WRITTEN, Gdsf, "30B", writes="refresh"), r"no `__contains__`, .* __contains__\(block\)"),
         (
             lambda: simulate(OBJECTS, Lru, "30B", size_changes="keep"),
-            "size_changes is 'keep', which does not apply to Lru: a",
+            "size_changes is 'keep', which does not apply to Lru: your own class",
         ),
         (
             lambda: penalty(OBJECTS, Lru, "30B", "1ms", size_changes="new"),
-            "size_changes is 'new', which does not apply to Lru: a",
+            "size_changes is 'new', which does not apply to Lru: your own class",
         ),
         (lambda: simulate(OBJECTS, Lru, "30B", prefetch="amp"), "a prefetcher needs blocks of one size"),
         (lambda: simulate(OBJECTS, Gdsf, "30B", price=2), "Gdsf has no parameter 'price'.*; it has cost"),
@@ -434,4 +434,4 @@ def test_the_commands(tmp_path, capsys):
     assert main(["penalty", *given, "--size", "30B", "--device", "5ms", "--csv"]) == 0
     assert "Mine,30,5ms" in capsys.readouterr().out
     assert main(["curve", *given, "--size", "2"]) == 2
-    assert "name sizes in bytes (64MB, --by-bytes)" in capsys.readouterr().err
+    assert "give cache sizes in bytes (64MB, --by-bytes)" in capsys.readouterr().err
