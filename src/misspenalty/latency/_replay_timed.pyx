@@ -323,6 +323,6 @@ cdef class Replay(Kernel):
             i = self.after[i]
 
     cdef inline int again(self, int64_t done) except -1 nogil:
-        """In a closed loop, schedule the next request of a client that was served at `done`, after its pause."""
+        """Schedule, in a closed loop, the next request of a client that was served at `done`, after its pause."""
         if self.closed:
             schedule(&self.ready, done + self.pause, 0, 0)

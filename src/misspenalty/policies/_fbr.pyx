@@ -115,7 +115,7 @@ cdef class FBR(Policy):
             remove(self.chains, sizeof(Node), block)
 
     cdef inline void push_down(self, uint32_t place) noexcept nogil:
-        """If a section is overfull, move its least recently used block to the section below."""
+        """Move the least recently used block of a section to the section below if the section is overfull."""
         cdef block_t block
         if self.size[place] > self.most[place]:
             block = oldest(self.nodes, sizeof(Node), self.head(place))

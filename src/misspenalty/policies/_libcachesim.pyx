@@ -373,7 +373,7 @@ cdef class LIRS(Policy):
             self.pop(block)
 
     cdef inline void limit(self) noexcept nogil:
-        """If the stack exceeds twice the cache, drop from it the blocks that were evicted first."""
+        """Drop the blocks that were evicted first from the stack if it exceeds twice the cache."""
         cdef block_t block
         while self.stacked > 2 * self.capacity:
             block = oldest(&self.nodes.gone, sizeof(LirsNode), self.head)

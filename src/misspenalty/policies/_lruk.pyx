@@ -145,7 +145,7 @@ cdef class LRUK(Policy):
 
 
 cdef inline void shift(Node* node, const uint32_t k, uint32_t correlated, uint32_t now) noexcept nogil:
-    """Record a use, and make older uses later by `correlated`, the duration of the last use's correlated accesses."""
+    """Record a use, and move older uses closer by `correlated`, the duration of the last use's correlated accesses."""
     cdef uint32_t j
     for j in range(k - 1):
         node.uses[j] = node.uses[j + 1] + correlated if node.uses[j + 1] else 0

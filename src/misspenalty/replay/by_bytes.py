@@ -168,7 +168,7 @@ def replay_bytes(
         elif hits is None:
             jobs.append(functools.partial(_bounds, trace, sizes, size_changes, writes, warm_up))
         else:
-            raise ParameterError("for objects of different sizes, opt gives only bounds on the hits; leave out hits")
+            raise ParameterError("opt only bounds the hits of objects of different sizes; leave out the argument hits")
     if not jobs:
         raise ParameterError("no policy or cache size given")
     return [row for rows in in_threads(jobs, advance, threads) for row in rows]

@@ -12,7 +12,7 @@ the remaps.
 from misspenalty.errors import InputError
 
 ROOT_FIELDS, TRACK_FIELDS = 10, 11  # numbers of fields of an entry in the root and in a TRACK node
-SAME_ZONE = 0.015  # runs whose sectors per track differ by a smaller share form one zone: defects explain it
+SAME_ZONE = 0.015  # runs whose sectors per track differ by a smaller share are one zone: defects explain the difference
 
 
 def geometry(layout, heads, cylinders, path):

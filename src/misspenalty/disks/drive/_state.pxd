@@ -159,14 +159,14 @@ cdef struct drive_t:
     int64_t busy                    # total time spent on requests, ns
     int64_t read_end                # one past the last block of the last read; -1 = no read yet
     bint after_read                 # 1 = the last command was a read
-    # The next fields are the state of a buffer that works like DiskSim's.
+    # The next fields hold the state of a buffer that works like DiskSim's.
     behind_t[2] behind              # writes in progress: the one being written to the medium, and one appended to it
     int32_t behinds                 # … number of them
     behind_t sending                # the last read
     sweep_t sweep                   # read-ahead on the arm's track
     int64_t swept                   # … number of its sectors that have passed; 0 = the arm has yet to land
     int64_t passed                  # number of sectors that have passed under the head so far
-    # The next fields are the queue.
+    # The remaining fields belong to the queue.
     pending_t* window               # requests from which the scheduler chooses
     Py_ssize_t depth                # maximum number of requests in the window
     Py_ssize_t waiting              # current number of requests in the window

@@ -30,7 +30,7 @@ cdef class Flash(Kernel):
     cdef settings_t s
     cdef int64_t[::1] die_free      # by die: time at which it is free, ns
     cdef int64_t[::1] read_free     # … for a read, which interrupts program and erase operations, ns
-    cdef int64_t[::1] older         # by die: end of the work from before the last request that programmed it, ns
+    cdef int64_t[::1] older         # by die: end of the work that is older than the last request to program it, ns
     cdef int64_t[::1] stamp         # … number of this request
     cdef int64_t[::1] channel_free  # by channel: time at which it has carried the request's own pages, ns
     cdef int64_t[::1] channel_stamp # … number of this request
@@ -40,9 +40,9 @@ cdef class Flash(Kernel):
     cdef uint8_t[::1] state         # by block: FREE, OPEN or FULL
     cdef int32_t[::1] free_blocks   # by die: number of free blocks
     cdef int32_t[::1] looked        # by die: block at which the search for a free block continues
-    cdef int32_t[::1] host_block    # by die: block that is filled with requests' units, or NONE
+    cdef int32_t[::1] host_block    # by die: block being filled with units of requests, or NONE
     cdef int32_t[::1] host_page     # … its next page
-    cdef int32_t[::1] moved_block   # by die: block that is filled with units moved by collection, or NONE
+    cdef int32_t[::1] moved_block   # by die: block being filled with units that collection moves, or NONE
     cdef int32_t[::1] moved_unit    # … its next unit
     cdef int32_t[::1] victim        # by die: block being collected, or NONE
     cdef int32_t[::1] victim_page   # … its next page
