@@ -11,8 +11,8 @@ from hypothesis import settings
 # waste processor time.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-# The time that an example takes depends on the machine, but no test may fail because the machine is busy, or because
-# the code runs with sanitizers.
+# Set no deadline for examples: their time depends on the machine, and no test may fail because the machine is busy, or
+# because the code runs with sanitizers.
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
 PERMITTED = Path(__file__).parent / "tests" / "permitted_skips.txt"

@@ -33,7 +33,7 @@ def root():
 
 
 def read(name):
-    """Read a table of ``results/`` or ``data/``, by its path in the checkout.
+    """Read a table from ``results/`` or ``data/``, given its path in the checkout.
 
     Raises
     ------

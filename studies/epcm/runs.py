@@ -4,9 +4,9 @@ Paper: T. M. Kroeger, D. D. E. Long, "Design and implementation of a predictive 
 2001. Recorded calls of four workloads like the paper's are replayed on `misspenalty_studies.epcm.file_client.client`:
 with cold caches, with hot ones, and cold with a predictor that has learnt from the training runs.
 
-The criterion was reviewed on 2026-11-23 and fixed again before any build had been replayed with it. It follows what the
-papers state and, where they state nothing, what is simplest. The judged results follow it, whatever the outcome. The
-supplement's section on EPCM has the table of readings with the sentences behind them;
+The judged results follow a criterion, the choices listed below, whatever the outcome. It was reviewed on 2026-11-23,
+and frozen again before any build was replayed with it. It follows what the papers state and, where they state nothing,
+what is simplest. The supplement's section on EPCM has the table of readings with the sentences behind them;
 `misspenalty_studies.epcm.sensitivity` tries the other readings.
 
 - Models: last successor; PCM with partitions of 16, 32, 64 nodes and orders 2 and 4; EPCM with the same partitions and

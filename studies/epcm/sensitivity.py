@@ -122,7 +122,10 @@ def with_parameter(settings, parameter, value):
 
 
 def changed(study, capture, variation, placement):
-    """Return the study with one choice other than a predictor's made differently; arguments as in `sensitivity`."""
+    """Return the study with one choice changed that is not a parameter of a predictor.
+
+    `variation` is one of the `variations` of `sensitivity`, which explains the other arguments.
+    """
     what, parameter, value = variation
     if what == PROTOCOL:
         return _protocol(study, capture, parameter, value)

@@ -4,10 +4,10 @@ The updates are like those of Table 2 (`misspenalty_studies.vlog.runs`), but of 
 after a shorter warm-up. No published number is involved, and no claim is judged.
 
 On flash nothing is located: the drive chooses where to write anyway, and keeps its own map. An update in place is one
-write to the drive. The virtual log inside the drive costs the same write plus the map sector: an internal write,
-which needs neither a command nor the interface, to one of the sectors after the file, which hold the map. The logical
-address of a copy makes no difference to a log-structured drive, so blocks and map sectors keep theirs; older copies
-become garbage at once, as if the virtual log told the drive what it no longer needs.
+write to the drive. The virtual log inside the drive costs the same write plus that of the map sector. The latter is
+internal, so it needs neither a command nor the interface; it goes to one of the sectors after the file, which hold the
+map. The logical address of a copy makes no difference to a log-structured drive, so blocks and map sectors keep theirs;
+older copies become garbage at once, as if the virtual log told the drive what it no longer needs.
 """
 
 from dataclasses import dataclass

@@ -1,10 +1,11 @@
-"""Compare SARC with LRU in an array's cache: compute response times with other back ends from archived components.
+"""Compare SARC with LRU in an array's cache: predict response times with other back ends.
 
-Components and utilisations are those of `results/sarc`, whose disks are 10,000 rpm drives of 2002. With a back end that
-takes `f` times as long, the disks' own time is multiplied by `f`. The wait for a disk is the simulated wait, multiplied
-by `f` and by the ratio of the waits in a multi-server queue at the two utilisations (H. Sakasegawa, An approximation
-formula L = alpha rho^beta / (1 - rho), 1977). The waits for a slot and for room in the write cache change in proportion
-to the wait for a disk. The times of controller and adapter are divided by the speed-up of the processors.
+The predictions are computed from the archived components of the simulated response times. These components, and the
+utilisations, are those of `results/sarc`, whose disks are 10,000 rpm drives of 2002. With a back end that takes `f`
+times as long, the disks' own time is multiplied by `f`. The wait for a disk is the simulated wait, multiplied by `f`
+and by the ratio of the waits in a multi-server queue at the two utilisations (H. Sakasegawa, An approximation formula L
+= alpha rho^beta / (1 - rho), 1977). The waits for a slot and for room in the write cache change in proportion to the
+wait for a disk. The times of controller and adapter are divided by the speed-up of the processors.
 
 A wait grows as 1 / (1 - utilisation), so near a utilisation of 1 it depends more on the last digit of the utilisation
 than on the policies. From `SATURATED` on, where one more point of utilisation makes a wait a quarter longer, a back end

@@ -113,7 +113,7 @@ def test_lru_and_min_equal_the_literature(shared_traces, trace_named, file, with
     ],
 )
 def test_oltp_is_as_published(shared_traces, trace_named, policy, parameters, within):
-    """Where parameters are given, they explain the published column (see above); they are not our defaults."""
+    """With the given parameters, or our defaults if there are none, hit ratios must be close to those published."""
     obtained = percent(trace_named("OLTP"), OURS[policy], SIZES, **parameters)
     assert obtained == pytest.approx(published(shared_traces, policy), abs=within)
 

@@ -33,7 +33,7 @@ def run(command, folder):
 
 @pytest.fixture(scope="module")
 def guided(tmp_path_factory):
-    """Add the sample table and then the sample study to a copy of the tree, make and judge what they declare.
+    """Add the sample table and then the sample study to a copy of the tree; then make and judge what they declare.
 
     Return the tree, its Python, the verdicts, the configuration that the study wrote, and the files that each changed.
     """

@@ -53,7 +53,9 @@ def outcome(source, number=0):
 def test_hints_to_the_processor_have_no_faults():
     text = "def f(ids, i, n):\n    if i + AHEAD < n:\n        prefetch(&nodes[ids[i + AHEAD]])\n    return ids[i]\n"
     assert faults.mutants_of("a.pyx", text) == []
-    assert len(faults.mutants_of("a.py", "def f(a):\n    return a < NEAR\n")) == 1  # outside a kernel this is no hint
+    assert (
+        len(faults.mutants_of("a.py", "def f(a):\n    return a < NEAR\n")) == 1
+    )  # NEAR is a prefetch hint only in kernels
 
 
 def test_arguments_that_only_assert_get_no_faults():

@@ -178,7 +178,7 @@ COLUMNS = tuple(TraceRow.model_fields)
 
 
 def read_rows(path: "str | Path") -> dict[str, TraceRow]:
-    """Read the rows of a table of traces, by name.
+    """Read a table of traces, and return its rows by name.
 
     Lines that begin with ``#`` and blank lines are skipped; columns may be in any order, and optional ones may be left
     out.

@@ -81,7 +81,8 @@ cdef class LeCaR(Policy):
             groups[group].count = count
             groups[group].fewer = below
             groups[group].more = groups[below].more
-            groups[groups[below].more].fewer = group  # if that is group 0, its `fewer` is never read
+            # If there is no higher group, this sets `fewer` of group 0, which is never read.
+            groups[groups[below].more].fewer = group
             groups[below].more = group
             make_list(&self.nodes[0].same, sizeof(Node), self.head_of(group))
         append(&self.nodes[0].same, sizeof(Node), self.head_of(group), block)

@@ -93,7 +93,7 @@ cdef class TrackCache(Policy):
     cdef void insert(self, int64_t track, uint8_t pages, bint sequential) noexcept nogil
     # Put further pages of a cached track into the cache, after evicting others; the track keeps its kind.
     cdef void add_pages(self, int64_t track, uint8_t pages) noexcept nogil
-    # Count a read that missed a sequential track.
+    # Count a read miss on a sequential track.
     cdef void count_sequential_miss(self) noexcept nogil
 
     # Take the settings of detection and prefetching from keywords; each subclass calls this before it allocates arrays.

@@ -92,7 +92,7 @@ class Adapter:
         return np.ones(len(found), bool) if refresh is None else np.array([each is not None for each in found], bool)
 
     def access(self, number: int) -> bool:
-        """Reference the block of this id; return whether it was in the cache."""
+        """Reference the block with this id; return whether it was in the cache."""
         self._found[0] = self._outcome(self._request(number), number == self._said)
         self._said = -1
         self._check(np.array([number], np.uint32), self._found, *self._sizes(number))

@@ -116,4 +116,4 @@ class Tracks(Reference):
         """
 
     def count_sequential_miss(self):
-        """Handle a read that missed a sequential track."""
+        """Handle a read miss on a sequential track."""

@@ -1,8 +1,9 @@
 """Define the two lists of tracks that SARC, LRU Top and LRU Bottom share, SEQ and RANDOM, in slow, readable form.
 
-A track is in SEQ if it entered as sequential data, by a prefetch, a sequential miss or the write of a sequential
-track, else in RANDOM; a prefetch moves a track of RANDOM to SEQ. Sizes are counted in pages. A track's stamp is the
-number of the request that last moved it to the MRU end. A track x is in the bottom deltaL pages of its list if
+A track is in SEQ if it entered as sequential data (by a prefetch, a sequential miss or the write of a sequential
+track), and otherwise in RANDOM; a prefetch moves a track from RANDOM to SEQ. Sizes are counted in pages. A track's
+stamp is the number of the request that last moved it to the MRU end. A track x is in the bottom deltaL pages of its
+list if
 
     stamp(x) - stamp(LRU) <= deltaL / |list| * (stamp(MRU) - stamp(LRU)).
 
@@ -61,7 +62,7 @@ class TrackLists(Tracks):
         return tracks[track] - lru <= self.delta / self.size(tracks) * (mru - lru)
 
     def count_sequential_miss(self):
-        """Handle a read that missed a sequential track."""
+        """Handle a read miss on a sequential track."""
         self.seq_miss += 1
 
     def use(self, track, pages):

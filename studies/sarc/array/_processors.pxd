@@ -31,7 +31,7 @@ cdef struct station_t:
     int64_t* own                    # ring of the offsets of the slice's own requests, ns
     int64_t room                    # size of the ring, a power of two
     int64_t written                 # number of own requests so far
-    int64_t* began                  # number of own requests before each of the last `echoes` + 1 windows, a ring
+    int64_t* began                  # ring of the numbers of own requests before each of the last `echoes` + 1 windows
     int64_t* copies                 # offsets of the copies that arrive in this window, in order, ns
     int64_t* later                  # space for the copies of the next window
     int64_t most                    # number of copies that fit

@@ -83,8 +83,8 @@ cdef inline int64_t clean_pages(write_cache_t* cache, raid_t* raid, int64_t page
 
 
 cdef inline void warm_stripe(write_cache_t* cache, raid_t* raid, int64_t page, bint entry) noexcept nogil:
-    """Prefetch what a write of a page reads: the number of its stripe's entry if `entry` is set, otherwise the
-    entry."""
+    """Prefetch what `write_pages` reads for a page: the number of the stripe's entry if `entry` is set, otherwise that
+    entry and its dirty pages."""
     cdef int64_t stripe = quotient(page, &raid.by_stripe)
     cdef uint32_t which
     if entry:

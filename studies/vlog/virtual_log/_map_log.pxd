@@ -22,7 +22,7 @@ cdef extern from *:
 cdef enum:
     SECTOR = 512                    # bytes of a record
     CHILDREN = 5                    # current records that one record can point to
-    POINTERS = 6                    # pointers of a record: CHILDREN, and the tail before an unfinished transaction
+    POINTERS = 6                    # pointers of a record: CHILDREN, and one to the tail before an unfinished transaction
     ENTRIES = 100                   # map entries per record
     NONE = -1
 
