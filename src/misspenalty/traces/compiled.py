@@ -87,8 +87,8 @@ def open_trace(
     path : path-like
         A compiled trace (folder), or a raw trace in any known format, compressed (.gz, .xz, .bz2, .zst) or not. A raw
         trace is compiled on the fly into temporary files below ``TMPDIR``. Numbering its blocks takes up to half a
-        gigabyte of memory and, above 7 million distinct blocks, about 4 more bytes per block. A pipe is first copied
-        to a temporary file; ``-`` is standard input.
+        gigabyte of memory and, above 7 million distinct blocks, about 4 more bytes per block, or 12 per object if
+        objects have sizes. A pipe is first copied to a temporary file; ``-`` is standard input.
     format : str, optional
         Name of the raw trace's format, in upper or lower case; needed if the format cannot be recognised from the file.
         See `misspenalty.formats`.
@@ -296,28 +296,26 @@ class ObjectBytes:
     def finish(self) -> None:
         """Write the sizes of the objects, once the column ``ids`` is complete."""
         self.requests.close()
-        requests, objects = self.folder / "request_bytes", self.folder / "object_bytes"
+        requests = self.folder / "request_bytes"
         if not requests.stat().st_size:
             requests.unlink()
             return
-        if self.first is not None:
-            self.first[: self.seen].tofile(objects)
-        else:
-            self._find(requests, objects)
+        first = self._found(requests) if self.first is None else self.first
+        first[: self.seen].tofile(self.folder / "object_bytes")
         if not self.changes:
             requests.unlink()
 
-    def _find(self, requests: Path, objects: Path) -> None:
-        """Write the sizes of the objects, given the files of the references."""
+    def _found(self, requests: Path) -> np.ndarray:
+        """Return the size of each object, given the files of the references."""
         blocks = (self.folder / "address").stat().st_size // 8
         if self.unknown:
             self.never = fill(self.folder / "ids", requests, blocks)
-        np.zeros(blocks, np.int64).tofile(objects)  # a full disk is an error here, but a fault in a mapped file
-        first = np.memmap(objects, np.int64, "r+", shape=(blocks,))
+        first = np.empty(blocks, np.int64)
         self.seen = self.changes = 0
         with open(self.folder / "ids", "rb") as ids, open(requests, "rb") as sizes:
             while (part := np.fromfile(ids, np.uint32, CHUNK)).size:
                 self._enter(first, part, np.fromfile(sizes, np.int64, part.size))
+        return first
 
     def close(self) -> None:
         """Close the file; unfinished work is lost."""
