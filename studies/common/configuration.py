@@ -14,12 +14,12 @@ from typing import Annotated
 from pydantic import Field, ValidationError, create_model, model_validator
 
 from misspenalty.errors import InputError, ParameterError
+from misspenalty.io.documents import allowed
 from misspenalty.io.files import atomic_path
 from misspenalty_studies.common import settings
 from misspenalty_studies.common.claims.ledger import load_calibration
 from misspenalty_studies.common.settings import Name, Settings, explain, setting
 from misspenalty_studies.common.settings.documents import block_of, default_text, schema_text, table_text
-from misspenalty_studies.common.settings.messages import allowed
 from misspenalty_studies.common.study import studies
 
 COMMAND = "python -m misspenalty_studies.common.configuration --write"

@@ -10,10 +10,9 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, ValidationError, create_model
 
-from misspenalty.errors import ParameterError
-from misspenalty.io.documents import read_yaml
-from misspenalty_studies.common.settings import Number, Settings, nearest
-from misspenalty_studies.common.settings.messages import allowed
+from misspenalty.errors import ParameterError, did_you_mean
+from misspenalty.io.documents import allowed, read_yaml
+from misspenalty_studies.common.settings import Number, Settings
 from misspenalty_studies.common.validated import validated
 
 Text = Annotated[str, Field(min_length=1)]
@@ -241,7 +240,7 @@ def check_values(kind, values):
     known = {one.name: one for one in fields(kind) if one.metadata}
     for name, value in values.items():
         if name not in known:
-            raise ParameterError(f"the machine has no parameter {name!r}{nearest(name, known)}")
+            raise ParameterError(f"the machine has no parameter {name!r}{did_you_mean(name, known)}")
         adapter, unit = _adapter(known[name].type, known[name].metadata["constraints"]), known[name].metadata["unit"]
         try:
             adapter.validate_python(value)

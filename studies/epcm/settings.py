@@ -5,10 +5,10 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from misspenalty.errors import InputError
+from misspenalty.errors import InputError, did_you_mean
 from misspenalty.io.documents import read_yaml
 from misspenalty_studies.common import settings
-from misspenalty_studies.common.settings import Distinct, Number, SettingError, Settings, at, nearest, setting
+from misspenalty_studies.common.settings import Distinct, Number, SettingError, Settings, at, setting
 from misspenalty_studies.common.settings.types import Share, Unique
 from misspenalty_studies.epcm.runs import BASELINES, definition_of, settings_of
 
@@ -255,7 +255,7 @@ class EpcmSettings(Settings):
         for name in self.sensitivity.machine:
             if name not in builds:
                 raise SettingError(
-                    f"{name!r} is not one of epcm.captures{nearest(name, builds)}; name one of them",
+                    f"{name!r} is not one of epcm.captures{did_you_mean(name, builds)}; name one of them",
                     "sensitivity",
                     "machine",
                 )

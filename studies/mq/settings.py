@@ -5,9 +5,9 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from misspenalty.errors import ParameterError
+from misspenalty.errors import ParameterError, did_you_mean
 from misspenalty.policies.registry import find_policy
-from misspenalty_studies.common.settings import Distinct, Name, Number, SettingError, Settings, at, nearest, setting
+from misspenalty_studies.common.settings import Distinct, Name, Number, SettingError, Settings, at, setting
 from misspenalty_studies.common.settings.types import Positive
 
 PARTS = ("server", "client")
@@ -221,7 +221,7 @@ class MqSettings(Settings):
         for part, name in names.items():
             if name not in captures:
                 raise SettingError(
-                    f"{name!r} is not a capture ({', '.join(captures)}){nearest(name, captures)}; name one of "
+                    f"{name!r} is not a capture ({', '.join(captures)}){did_you_mean(name, captures)}; name one of "
                     "them, or add it to `captures`",
                     "mq",
                     part,

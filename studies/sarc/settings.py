@@ -7,10 +7,10 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
 
 from misspenalty import disks
-from misspenalty.errors import ParameterError
+from misspenalty.errors import ParameterError, did_you_mean
 from misspenalty.policies import find_policy
 from misspenalty_studies.common.machine import check_values
-from misspenalty_studies.common.settings import Distinct, SettingError, Settings, at, nearest, setting
+from misspenalty_studies.common.settings import Distinct, SettingError, Settings, at, setting
 from misspenalty_studies.common.settings.types import Identifier, Label, Number, Positive, Seed, Unique
 from misspenalty_studies.sarc.fit import AGAIN, DOUBLED, STEPS, ranges_of, targets_of
 from misspenalty_studies.sarc.runs import CONFIGS, PAPERS, Shark, load_shark
@@ -272,7 +272,7 @@ class SarcSettings(Settings):
     def _check_sensitivity(self, entries):
         for name in self.sensitivity:
             if name not in entries:
-                raise SettingError(f"the machine has no parameter {name!r}{nearest(name, entries)}", "sensitivity")
+                raise SettingError(f"the machine has no parameter {name!r}{did_you_mean(name, entries)}", "sensitivity")
             if not entries[name].vary and not entries[name].vary_factors:
                 raise SettingError(f"machine.yaml lists no other values for {name}; add `vary` there", "sensitivity")
 
@@ -301,7 +301,7 @@ class SarcSettings(Settings):
 def _check_start(values, ranges, where):
     for name, value in values.items():
         if name not in ranges:
-            raise SettingError(f"{name!r} is not fitted{nearest(name, ranges)}", where)
+            raise SettingError(f"{name!r} is not fitted{did_you_mean(name, ranges)}", where)
         low, high = ranges[name]
         if not low <= value <= high:
             raise SettingError(f"{name} starts at {value:g}; expected {low:g} to {high:g}", where)

@@ -6,7 +6,8 @@ from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator, Field, model_validator
 
-from misspenalty_studies.common.settings import Distinct, Number, SettingError, Settings, at, nearest, setting
+from misspenalty.errors import did_you_mean
+from misspenalty_studies.common.settings import Distinct, Number, SettingError, Settings, at, setting
 from misspenalty_studies.common.settings.types import Count, InnerShare, Label, Seed
 from misspenalty_studies.vlog import what_if
 from misspenalty_studies.vlog.conditions import WORKLOADS, short_switch_ms
@@ -168,7 +169,7 @@ class VlogSettings(Settings):
                 if name not in Platforms.model_fields:
                     known = list(Platforms.model_fields)
                     raise SettingError(
-                        f"no platform called {name}{nearest(name, known)}; expected {', '.join(known)}", key
+                        f"no platform called {name}{did_you_mean(name, known)}; expected {', '.join(known)}", key
                     )
         root = (info.context or {}).get("root")
         if root is not None:

@@ -4,7 +4,8 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from misspenalty_studies.common.settings import Distinct, Name, SettingError, Settings, nearest, setting
+from misspenalty.errors import did_you_mean
+from misspenalty_studies.common.settings import Distinct, Name, SettingError, Settings, setting
 from misspenalty_studies.common.settings.types import InnerShare
 from misspenalty_studies.sarc.runs import LOADS
 
@@ -76,8 +77,8 @@ class WhatifSettings(Settings):
         for name in self.builds:
             if name not in captures:
                 raise SettingError(
-                    f"{name!r} is not one of epcm.captures ({', '.join(captures)}){nearest(name, captures)}; leave "
-                    "it out, or name one of them",
+                    f"{name!r} is not one of epcm.captures ({', '.join(captures)}){did_you_mean(name, captures)};"
+                    " leave it out, or name one of them",
                     "whatif",
                     "builds",
                 )

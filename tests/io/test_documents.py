@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from misspenalty.errors import InputError
-from misspenalty.io.documents import read_yaml, worst_error
+from misspenalty.io.documents import read_yaml, violation
 
 SCHEMA = {"properties": {"heads": {"type": "integer", "minimum": 1}}}
 
@@ -52,14 +52,14 @@ def test_missing_files_and_files_that_are_not_text_are_refused(tmp_path):
 
 
 def test_the_worst_fault_is_named():
-    assert worst_error({"heads": 0}, SCHEMA).message == "0 is less than the minimum of 1"
-    assert worst_error({"heads": 4}, SCHEMA) is None
+    assert violation({"heads": 0}, SCHEMA).what == "0; expected a whole number, at least 1"
+    assert violation({"heads": 4}, SCHEMA) is None
 
 
 def test_no_grammar_of_addresses_is_built():
     """Checking a document must not import the grammar of addresses (rfc3987_syntax), which takes seconds to build."""
     program = (
-        "import sys; from misspenalty.io.documents import worst_error; worst_error({}, {});"
+        "import sys; from misspenalty.io.documents import violation; violation({}, {});"
         "print('jsonschema' in sys.modules, 'rfc3987_syntax' in sys.modules, 'lark' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -175,7 +175,7 @@ def test_impossible_configuration_stops_the_run(tmp_path):
     (tmp_path / "mine.yaml").write_text("mq: {cahce_mb: [128]}\n")
     done = snakemake(ROOT, "--dry-run", "--configfile", str(tmp_path / "mine.yaml"))
     assert done.returncode != 0
-    assert "mine.yaml: mq.cahce_mb: unknown key; did you mean cache_mb?" in done.stdout + done.stderr
+    assert "mine.yaml: mq.cahce_mb: unknown key, did you mean 'cache_mb'?" in done.stdout + done.stderr
     assert "Traceback" not in done.stdout + done.stderr
 
 

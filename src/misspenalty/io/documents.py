@@ -2,12 +2,15 @@
 
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 import yaml
 
-from misspenalty.errors import InputError
+from misspenalty.errors import InputError, did_you_mean
 
 MOST_NODES = 1_000_000  # maximum number of values in a document after its aliases (*name) are expanded
+# keywords of a schema that bound a number, and what they mean
+BOUNDS = {"minimum": "at least", "exclusiveMinimum": "more than", "maximum": "at most", "exclusiveMaximum": "below"}
 MAX_NESTING = 10_000  # limit on brackets and line length below which the C loader's stack cannot overflow
 
 
@@ -88,8 +91,23 @@ def _written_out(text, loader):
     return open_nodes[0][1]
 
 
-def worst_error(data, schema):
-    """Return the most informative violation of a schema, or None.
+class Violation(NamedTuple):
+    """A place in a document that violates a schema.
+
+    Attributes
+    ----------
+    place : list of str or int
+        Keys and positions that lead to the place; empty for the whole document.
+    what : str
+        What is wrong, and what is allowed.
+    """
+
+    place: list
+    what: str
+
+
+def violation(data, schema):
+    """Return the most informative violation of a schema as a `Violation`, or None.
 
     Parameters
     ----------
@@ -98,12 +116,78 @@ def worst_error(data, schema):
     schema : dict
         A JSON Schema of draft 2020-12.
 
-    Returns
-    -------
-    jsonschema.ValidationError or None
+    Examples
+    --------
+    >>> schema = {"properties": {"heads": {"type": "integer", "minimum": 1}}, "additionalProperties": False}
+    >>> violation({"heads": 0}, schema)
+    Violation(place=['heads'], what='0; expected a whole number, at least 1')
+    >>> violation({"headz": 4}, schema).what, violation({"heads": 4}, schema)
+    ("unknown key 'headz', did you mean 'heads'?", None)
     """
     jsonschema = _jsonschema()
-    return jsonschema.exceptions.best_match(jsonschema.Draft202012Validator(schema).iter_errors(data))
+    error = jsonschema.exceptions.best_match(jsonschema.Draft202012Validator(schema).iter_errors(data))
+    return None if error is None else Violation(list(error.absolute_path), _said(error, schema))
+
+
+def _said(error, schema):
+    value, node = error.instance, error.schema
+    if error.validator == "additionalProperties" and node["additionalProperties"] is False:
+        known = list(node.get("properties", {}))
+        odd = next(name for name in value if name not in known)
+        return f"unknown key {odd!r}{did_you_mean(str(odd), known) or '; expected one of ' + ', '.join(known)}"
+    if error.validator == "required":
+        return f"the key {next(name for name in error.validator_value if name not in value)} is missing"
+    if error.validator in ("type", "enum", "const", *BOUNDS):
+        found = "empty" if value is None else f"{value!r:.60}"
+        return f"{found}; expected {allowed(node, schema)}"
+    return error.message[:300]
+
+
+def allowed(node, schema):
+    """Say in words what a part of a schema allows.
+
+    Examples
+    --------
+    >>> allowed({"type": "integer", "minimum": 0}, {})
+    'a whole number, at least 0'
+    """
+    node = resolved(node, schema)
+    if "expected" in node:
+        return node["expected"]
+    if "enum" in node:
+        *others, last = (str(value) for value in node["enum"])
+        return f"{', '.join(others)} or {last}" if others else last
+    if "const" in node:
+        return str(node["const"])
+    kind = node.get("type")
+    if kind == "array":
+        return _list(node, schema)
+    if kind == "object":
+        names = node.get("properties")
+        return f"a mapping of {', '.join(names)}" if names else _mapping(node, schema)
+    words = {"integer": "a whole number", "number": "a number", "boolean": "true or false", "string": "text",
+             "object": "a mapping", "array": "a list", "null": "nothing"}  # fmt: skip
+    limits = [f"{word} {node[name]}" for name, word in BOUNDS.items() if name in node]
+    first = " or ".join(words[one] for one in ([kind] if isinstance(kind, str) else kind or ["string"]))
+    return ", ".join([first, " and ".join(limits)] if limits else [first])
+
+
+def _list(node, schema):
+    number = {0: "any number of ", 1: ""}.get(node.get("minItems", 0), f"at least {node.get('minItems')} ")
+    values = "different values" if node.get("uniqueItems") else "values"
+    return f"a list of {number}{values}" + (f", each {allowed(node['items'], schema)}" if node.get("items") else "")
+
+
+def _mapping(node, schema):
+    values = node.get("additionalProperties") or {}
+    return f"a mapping of names to {allowed(values, schema)}" if values else "a mapping"
+
+
+def resolved(node, schema):
+    """Return a part of a schema after looking up its ``$ref`` among the schema's definitions."""
+    if "$ref" in node:
+        return schema["$defs"][node["$ref"].removeprefix("#/$defs/")] | node
+    return node
 
 
 def _jsonschema():

@@ -19,7 +19,7 @@ from pydantic import (
 from typing_extensions import TypedDict
 
 from misspenalty.errors import InputError
-from misspenalty.io.documents import read_yaml, worst_error
+from misspenalty.io.documents import read_yaml, violation
 from misspenalty_studies.common.study import studies
 from misspenalty_studies.common.validated import validated
 
@@ -252,13 +252,13 @@ def _yaml(path):
 def _entries(path):
     """Read the list of a ledger's entries and check it against the schema; errors identify an entry by its id."""
     entries = _yaml(path)
-    problem = worst_error(entries, _yaml(SCHEMA))
+    problem = violation(entries, _yaml(SCHEMA))
     if problem is not None:
-        place, *steps = problem.absolute_path or (None,)
+        place, *steps = problem.place or (None,)
         if place is None:
             raise InputError("is not a list", path=path, expected="one entry per statement")
         label = (isinstance(entries[place], dict) and entries[place].get("id")) or f"number {place + 1}"
         where = ", ".join(filter(None, [f"entry {label}", ".".join(map(str, steps))]))
         remedy = f"the allowed keys are in {SCHEMA.name}"
-        raise InputError(f"{where}: {problem.message}", path=path, remedy=remedy)
+        raise InputError(f"{where}: {problem.what}", path=path, remedy=remedy)
     return entries

@@ -6,5 +6,5 @@ the texts of the files that follow from the models. The studies define which set
 """
 
 # ruff: noqa: F401
-from misspenalty_studies.common.settings.messages import SettingError, at, explain, nearest
+from misspenalty_studies.common.settings.messages import SettingError, at, explain
 from misspenalty_studies.common.settings.types import Distinct, Name, Number, Path, Settings, setting

@@ -1,13 +1,12 @@
 """Explain errors in a configuration: name the file, key, value and allowed values; suggest the key that was meant."""
 
-import difflib
 import math
 from contextlib import contextmanager
 
 import numpy as np
 
-from misspenalty.errors import MissPenaltyError, ParameterError
-from misspenalty.io.documents import read_yaml
+from misspenalty.errors import MissPenaltyError, ParameterError, did_you_mean
+from misspenalty.io.documents import allowed, read_yaml, resolved
 from misspenalty_studies.common.settings.documents import json_schema
 
 MAX_LINES = 10  # maximum number of errors that one message lists
@@ -46,18 +45,6 @@ def at(*key):
         raise SettingError(str(error), *key) from error
 
 
-def nearest(name, names):
-    """Return ``; did you mean NAME?``, or nothing if no name is similar.
-
-    Examples
-    --------
-    >>> nearest("cahce_mb", ["cache_mb", "table2_mb"])
-    '; did you mean cache_mb?'
-    """
-    close = difflib.get_close_matches(str(name), [str(one) for one in names], 1)
-    return f"; did you mean {close[0]}?" if close else ""
-
-
 def explain(error, model, data, files=()):
     """Say what is wrong, one line per error, for at most `MAX_LINES` errors.
 
@@ -94,7 +81,7 @@ def _line(error, schema):
         return place + list(getattr(cause, "key", ())), str(cause)
     if kind in ("extra_forbidden", "invalid_key"):
         names = list(_node(schema, place[:-1]).get("properties", {}))
-        return place, "unknown key" + (nearest(place[-1], names) or f"; expected one of {', '.join(names)}")
+        return place, "unknown key" + (did_you_mean(str(place[-1]), names) or f"; expected one of {', '.join(names)}")
     if kind == "missing":
         node = _node(schema, place)
         return place, f"missing; expected {allowed(node, schema)} ({node.get('description', 'required').rstrip('.')})"
@@ -121,54 +108,12 @@ def _node(schema, place):
     """Return the part of a schema that describes a key."""
     node = schema
     for step in place:
-        node = _resolved(node, schema)
+        node = resolved(node, schema)
         if isinstance(step, int):
             node = node.get("items", {})
         else:
             node = node.get("properties", {}).get(step) or node.get("additionalProperties") or {}
-    return _resolved(node, schema)
-
-
-def _resolved(node, schema):
-    if "$ref" in node:
-        return schema["$defs"][node["$ref"].removeprefix("#/$defs/")] | node
-    return node
-
-
-def allowed(node, schema):
-    """Say in words what a part of a schema allows.
-
-    Examples
-    --------
-    >>> allowed({"type": "integer", "minimum": 0}, {})
-    'a whole number, at least 0'
-    """
-    node = _resolved(node, schema)
-    if "expected" in node:
-        return node["expected"]
-    if "enum" in node:
-        *others, last = (str(value) for value in node["enum"])
-        return f"{', '.join(others)} or {last}" if others else last
-    if "const" in node:
-        return str(node["const"])
-    kind = node.get("type")
-    if kind == "array":
-        number = {0: "any number of ", 1: ""}.get(node.get("minItems", 0), f"at least {node.get('minItems')} ")
-        values = "different values" if node.get("uniqueItems") else "values"
-        return f"a list of {number}{values}, each {allowed(node['items'], schema)}"
-    if kind == "object":
-        names = node.get("properties")
-        return f"a mapping of {', '.join(names)}" if names else _mapping(node, schema)
-    words = {"integer": "a whole number", "number": "a number", "boolean": "true or false", "string": "text"}
-    bounds = {"minimum": "at least", "exclusiveMinimum": "more than", "maximum": "at most", "exclusiveMaximum": "below"}
-    limits = [f"{word} {node[name]}" for name, word in bounds.items() if name in node]
-    first = " or ".join(words[one] for one in ([kind] if isinstance(kind, str) else kind or ["string"]))
-    return ", ".join([first, " and ".join(limits)] if limits else [first])
-
-
-def _mapping(node, schema):
-    values = node.get("additionalProperties") or {}
-    return f"a mapping of names to {allowed(values, schema)}" if values else "a mapping"
+    return resolved(node, schema)
 
 
 def _key(place):

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from misspenalty.errors import ParameterError
-from misspenalty.io.documents import worst_error
+from misspenalty.io.documents import violation
 from misspenalty_studies.common import configuration
 from misspenalty_studies.common.settings.documents import schema_text
 
@@ -115,9 +115,9 @@ def test_the_schema_is_closed_and_described():
     ],
 )
 def test_the_schema_for_editors_refuses_what_the_models_refuse(change, said):
-    assert worst_error(CONFIG, SCHEMA) is None
+    assert violation(CONFIG, SCHEMA) is None
     wrong = merged(CONFIG, change)
-    assert worst_error(wrong, SCHEMA) is not None
+    assert violation(wrong, SCHEMA) is not None
     with pytest.raises(ParameterError, match=f"^{said}"):
         configuration.checked(wrong)
 
@@ -187,7 +187,7 @@ def test_impossible_policy_is_refused(entry, named):
     ("changes", "message"),
     [
         ({"server": "nosuch"}, r"mq\.server: 'nosuch' .*128mb.*captures"),
-        ({"server": "128"}, r"mq\.server: '128' .*did you mean 128mb\?"),
+        ({"server": "128"}, r"mq\.server: '128' .*did you mean '128mb'\?"),
         (
             {"calibrated": {"capture": "nosuch", "reads": 9, "shown_mb": [64]}},
             r"mq\.calibrated: 'nosuch' is not a capture",
@@ -246,7 +246,7 @@ SPARC = {"host": "sparc10", "drive": "hp97560", "cylinders": 36}
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"files_on": ["sparc10_hpp"]}, r"vlog\.files_on: no platform called sparc10_hpp; did you mean sparc10_hp\?"),
+        ({"files_on": ["sparc10_hpp"]}, r"vlog\.files_on: no platform called sparc10_hpp, did you mean 'sparc10_hp'\?"),
         ({"idle_ms": [50, 100]}, r"vlog\.idle_ms: 0 is missing"),
         ({"large_file_mb": 500}, r"vlog\.large_file_mb: the file takes more than 80 % of the room on sparc10_hp"),
         (
@@ -327,7 +327,7 @@ def test_impossible_settings_of_vlog_are_refused(changes, message):
         ({"beyond": ["sarc"]}, r"sarc\.beyond: .*always run"),
         (
             {"values": {"treshold": 3}},
-            r"sarc\.values: the machine has no parameter 'treshold'; did you mean threshold\?",
+            r"sarc\.values: the machine has no parameter 'treshold', did you mean 'threshold'\?",
         ),
         ({"values": {"divisor": 2}}, r"sarc\.values: the machine has no parameter 'divisor'"),
         ({"values": {"host_slots": 4.5}}, r"sarc\.values: host_slots is 4\.5; Input should be a valid integer"),
@@ -341,7 +341,7 @@ def test_impossible_settings_of_vlog_are_refused(changes, message):
         ({"values": {"strip_kb": 20}}, r"sarc\.values: .*strip_kb"),
         ({"values": {"degree": [4]}}, r"sarc\.values\.degree: \[4\]; expected a number, text"),
         ({"sensitivity": ["colour"]}, r"sarc\.sensitivity: .*no parameter 'colour'"),
-        ({"sensitivity": ["thresold"]}, r"sarc\.sensitivity: .*'thresold'; did you mean threshold\?"),
+        ({"sensitivity": ["thresold"]}, r"sarc\.sensitivity: .*'thresold', did you mean 'threshold'\?"),
         ({"sensitivity": ["arrays"]}, r"sarc\.sensitivity: .*lists no other values for arrays"),
         ({"values": {"degree": 300}}, r"sarc\.values: degree is 300; Input should be less than or equal to 256"),
         (
@@ -359,7 +359,7 @@ def test_impossible_settings_of_vlog_are_refused(changes, message):
             {"fit": CONFIG["sarc"]["fit"] | {"degree": {"value": 8, "first": 1, "finest": 0.5}}},
             r"sarc\.fit\.degree: expected strides that are whole numbers",
         ),
-        ({"fit_starts": [{"degre": 8}]}, r"sarc\.fit_starts: 'degre' is not fitted; did you mean degree\?"),
+        ({"fit_starts": [{"degre": 8}]}, r"sarc\.fit_starts: 'degre' is not fitted, did you mean 'degree'\?"),
         (
             {"fit_starts": [{"degree": 8, "controller_us": 150}]},
             r"sarc\.fit_starts: controller_us has no coarse search and starts only from `fit`; expected load_factor, ",
@@ -440,7 +440,7 @@ def test_impossible_settings_of_epcm_are_refused(changes, message):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"whatif": {"builds": ["sssh"]}}, r"whatif\.builds: 'sssh' is not one of epcm\.captures .*did you mean ssh\?"),
+        ({"whatif": {"builds": ["sssh"]}}, r"whatif\.builds: 'sssh' is not one of epcm\.captures .*mean 'ssh'\?"),
         ({"epcm": {"captures": {"ld": None}}}, r"whatif\.builds: 'ld' is not one of epcm\.captures \(andrew, glimpse"),
         (
             {"whatif": {"sarc": {"sensitive": {"iops": 9091}}}},
@@ -494,7 +494,7 @@ def test_every_error_names_its_file_key_value_and_what_is_allowed(tmp_path):
     lines = refusal(tmp_path, merged(CONFIG, mine), config=CONFIG, mine=mine)
     assert sorted(lines) == [
         "mine.yaml: hac.iterations: 1.5; expected a whole number, at least 2 and at most 100",
-        "mine.yaml: mq.cahce_mb: unknown key; did you mean cache_mb?",
+        "mine.yaml: mq.cahce_mb: unknown key, did you mean 'cache_mb'?",
         "mine.yaml: mq.warm_up: -1; expected a whole number, at least 0",
     ]
 

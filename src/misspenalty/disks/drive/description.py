@@ -15,7 +15,7 @@ from misspenalty.disks.drive._drive import Drive
 from misspenalty.disks.drive._mechanics import Mechanics
 from misspenalty.disks.drive._replay import one_by_one
 from misspenalty.errors import InputError, ParameterError, check_choice, did_you_mean, is_number
-from misspenalty.io.documents import read_yaml, worst_error
+from misspenalty.io.documents import read_yaml, violation
 from misspenalty.io.plugins import add_plugins
 
 GROUP = "misspenalty.drives"  # group of entry points
@@ -346,10 +346,10 @@ def check(data, path=None):
     if kind not in tuple(SCHEMAS):  # use a tuple, as `kind` may be a list, which is not hashable
         given = "missing" if kind is None else repr(kind)
         raise InputError(f"kind is {given}", path=path, expected=" or ".join(SCHEMAS))
-    worst = worst_error(data, _schema(kind))
+    worst = violation(data, _schema(kind))
     if worst is not None:
-        place = ".".join(map(str, worst.absolute_path)) or "the description"
-        raise InputError(f"{place}: {worst.message[:300]}", path=path, remedy=f"see data/drives/{SCHEMAS[kind]}")
+        place = ".".join(map(str, worst.place)) or "the description"
+        raise InputError(f"{place}: {worst.what}", path=path, remedy=f"see data/drives/{SCHEMAS[kind]}")
     for place in _strange(data):
         raise InputError(f"{place}: not a finite number", path=path)
     return _filled(data, _schema(kind))

@@ -65,7 +65,7 @@ def test_statements_of_this_project_have_the_date_on_which_they_were_made():
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"status": "own", "role": "forecast", "stated_in": "20176eb"}, "'stated_on' is a required property"),
+        ({"status": "own", "role": "forecast", "stated_in": "20176eb"}, "the key stated_on is missing"),
         ({"stated_on": "2026-11-23"}, "does not allow '2026-11-23'"),
         ({"status": "own", "role": "forecast", "stated_in": "20176eb", "stated_on": "soon"}, "'soon' does not match"),
     ],
