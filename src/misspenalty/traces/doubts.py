@@ -126,7 +126,7 @@ def _doubts(table: Table, names: Sequence[str], roles: Roles, columns: Columns) 
                 f"state it with --columns status={name} (columns=…), or leave it out with ignore={name}",
             )
         for known, what, words in TELLING:
-            if not roles.keys() & set(known) and words & _words(name):
+            if not roles.keys() & set(known) and words & words_of(name):
                 role = known[0]
                 yield (
                     f"column {name} may hold {what}s, and no column was recognised as the {what}",
@@ -198,7 +198,7 @@ def _may_be_sectors(table: Table, names: Sequence[str], roles: Roles, columns: C
 
 def _may_name_devices(name: str, names: Sequence[str], roles: Roles) -> bool:
     """Return whether a column may name devices in a table that has addresses and no other column for devices."""
-    words, places = _words(name), roles.get("block", ())
+    words, places = words_of(name), roles.get("block", ())
     addresses = roles.keys() & {"offset", "sector"} or any(_is_neighbour(names[place]) for place in places)
     known = roles.keys() & {"device", SPACE}
     whole = "sector" in roles or any(names[place].strip().lower() in OF_DISKS for place in places)
@@ -209,12 +209,12 @@ def _may_name_devices(name: str, names: Sequence[str], roles: Roles) -> bool:
 def _may_complete_paths(name: str, found: set[str], names: Sequence[str], roles: Roles, columns: Columns) -> str:
     """Return the item of the option ``columns`` for a column that may hold the hosts or the queries of keys that are
     paths; empty if it holds neither."""
-    places, words = roles.get("block", ()), _words(name)
+    places, words = roles.get("block", ()), words_of(name)
     if words & {"request", "req"}:
         words -= {"client"}  # ClientRequestHost is the host that the client asks for
     paths = places and (
         all(map(PATH.match, columns[places[0]]))
-        or (_words(names[places[0]]) & NAMED_PATHS and not any("://" in key for key in columns[places[0]]))
+        or (words_of(names[places[0]]) & NAMED_PATHS and not any("://" in key for key in columns[places[0]]))
     )
     if not paths or len(found) < 2 or not words <= HOSTS | QUERIES | BESIDE_PATHS:
         return ""
@@ -225,7 +225,7 @@ def _may_complete_paths(name: str, found: set[str], names: Sequence[str], roles:
 
 def _may_hold_statuses(name: str, found: set[str], roles: Roles) -> bool:
     """Return whether a column may hold the status of HTTP answers, some of which have no body."""
-    words = _words(name)
+    words = words_of(name)
     told = words & STATUSES and words <= STATUSES | BESIDE_STATUSES and found & {"304", "304.0"}
     known = "status" in roles or not {"block", "size"} <= roles.keys()
     return bool(told) and not known and all(map(STATUS.fullmatch, found))
@@ -256,12 +256,12 @@ def _doubted_offsets(
         )
 
 
-def _words(name: str) -> set[str]:
+def words_of(name: str) -> set[str]:
     """Return the words of a column's name in lower case; punctuation and capital letters separate them.
 
     Examples
     --------
-    >>> sorted(_words("request_io_size_bytes")), sorted(_words("reqSizeKB"))
+    >>> sorted(words_of("request_io_size_bytes")), sorted(words_of("reqSizeKB"))
     (['bytes', 'io', 'request', 'size'], ['kb', 'req', 'size'])
     """
     apart = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name)

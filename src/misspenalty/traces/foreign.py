@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from misspenalty.traces.doubts import words_of
 from misspenalty.traces.table import OPERATIONS
 from misspenalty.traces.vocabulary import PLACES, meaning
 
@@ -22,6 +23,8 @@ PYTHON = (  # jq 1.6 rounds whole numbers beyond 2**53
 )
 EXACT = 1 << 53  # whole numbers up to this one are exact in jq
 MOST_KEYS = 20  # number of keys that a command names
+# Words in the names of keys that may matter.
+LIKELY = {"host", "method", "path", "uri", "url", "bytes", "size", "key", "status"}
 ISO_TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d")
 BYTES = (
     (b"\xff\xfe\0\0", "written in UTF-32", "save it as UTF-8 (iconv -f UTF-32 -t UTF-8)"),
@@ -51,6 +54,7 @@ POINTERS = (  # files that a clone of a repository has in place of large files
     (rb"version https://git-lfs\.github\.com/", "a pointer of Git LFS, not the file itself", "fetch it: git lfs pull"),
     (rb"/annex/objects/", "a pointer of git-annex, not the file itself", "fetch it: git annex get FILE"),
 )
+BRACE = "leave that out: sed 's/^[^{]*//' FILE, and name the file that results"
 SUMMARY = "totals over time list no requests; record the requests: misspenalty record block, or blktrace"
 CALLS = "name the file and the place of each request: misspenalty record files records both"
 JOBS = "totals list no requests; let fio write them (write_iolog=FILE), and name that file"
@@ -59,6 +63,7 @@ TEXTS = (
     (r"\A\s*<(?i:!doctype|html|\?xml)", "a web page, perhaps of an error", "download the file again"),
     (r"\A\s*\[\s*\{", "one JSON array", "write an object per line: jq -c '.[]' FILE"),
     (r'\A\s*\{\s*"', JSON, TABLE),
+    (r'\A[^{"\n]{1,80}[ :|]\{\s*"', "JSON after what a collector of logs writes before a line", BRACE),
     (r'\A\s*\{"(messages|prompt|conversations)"', "texts of prompts", LENGTHS),
     (r"^Device:?\s+(r/s|tps|rrqm)", "what iostat prints", SUMMARY),
     (r"^PID\s+COMM\s+D\s+MAJ", "what biotop prints", SUMMARY),
@@ -115,7 +120,7 @@ def as_table(text: str) -> str:
     """Return how to write lines of JSON as a table, with a command that names the keys of the first object in `text`.
 
     Keys whose names or values imply a role are written; if none of them gives the place of a request, all keys are
-    written.
+    written, or those that may matter if there are many.
 
     Examples
     --------
@@ -130,6 +135,8 @@ def as_table(text: str) -> str:
     told = [row for row in found if row[2]]
     placed = any((known := meaning(name)) is not None and known[0] in PLACES for _, _, name in told)
     rows = told if placed else [(keys, value, name or _plain(keys[-1])) for keys, value, name in found]
+    if len(rows) > MOST_KEYS:
+        rows = [row for row in rows if row in told or LIKELY & words_of(row[0][-1])]
     if not rows or len(rows) > MOST_KEYS or any("'" in key for keys, _, _ in rows for key in keys):
         return TABLE
     names = ",".join(_plain("_".join(keys)) if _is_twice(name, rows) else name for keys, _, name in rows)
