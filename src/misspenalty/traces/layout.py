@@ -27,7 +27,7 @@ EXCEL = re.compile(r'"?sep=(.)"?')
 MOST_ABOVE = 10  # a header is looked for among this many lines
 COMMENTS = ("#", "//", "%", "--")  # characters with which comments may begin
 NAMED_ABOVE = "columns named by the comment above the first row"
-FIELDS = re.compile(r"\s*Fields:\s*")  # precedes the names of columns in logs of the W3C's extended format
+FIELDS = re.compile(r"\s*Fields:\s*|fields\t")  # precedes the names of columns in logs of the W3C's format, and Zeek's
 RULE = re.compile(r"[-+|:= ]*--[-+|:= ]*")  # a line under a header
 LOOKED_AT = 1000  # number of rows that are compared with the names of their columns
 INT, TEXT = pa.int64(), pa.string()
@@ -190,7 +190,9 @@ def resolve(table: Table, head: bytes, path: Path | None = None, *, doubted: boo
         table, rows = _from_header(table, rows)
     if not table.separator:
         first = [line for _, line in rows[:20]]
-        table = dataclasses.replace(table, separator=_separator(table, first))
+        above = _above(lines[: rows[0][0]], comment) if rows[0][0] and comment else ""
+        found = _separator_of_fields(above.removeprefix(comment), first[0]) or _separator(table, first)
+        table = dataclasses.replace(table, separator=found)
         _check_commas(table.separator, first, path)
     return _declared(table, rows, path) if table.names else _described(table, lines, rows, path, doubted)
 
@@ -199,14 +201,17 @@ def _from_header(table: Table, rows: list[tuple[int, str]]) -> tuple[Table, list
     """Return the table and its rows, without lines of another kind above the header: Excel's ``sep=;``, or prose."""
     if (said := EXCEL.fullmatch(rows[0][1].strip())) and len(rows) > 1:
         return dataclasses.replace(table, separator=table.separator or said[1]), rows[1:]
+    asked = {name for name in table.asked() if not name.isdigit()}
     for start in range(min(MOST_ABOVE, len(rows) - 1)):
         lines = [line for _, line in rows]
         separator = table.separator or _separator(table, lines[start : start + 20])
         above, (fields, after) = (
             [split(line, separator) or [] for line in part] for part in (lines[:start], lines[start : start + 2])
         )
-        named = _has_header(table, fields) and any((meaning(name) or ("",))[0] in PLACES for name in fields)
-        if named and 1 < len(fields) == len(after) and all(len(each) != len(fields) for each in above):
+        stated = not asked.isdisjoint(name.lower() for name in fields)
+        named = any((meaning(name) or ("",))[0] in PLACES for name in fields)
+        apart = stated or (named and all(len(each) != len(fields) for each in above))
+        if apart and 1 < len(fields) == len(after) and _has_header(table, fields):
             return table, rows[start:]
     return table, rows
 
@@ -310,13 +315,24 @@ def _described(table: Table, lines: list[str], rows: list[tuple[int, str]], path
         notes.append(f"left out {prose} line{'s' * (prose > 1)} above the header")
     if header and len(rows) > 1 and RULE.fullmatch(rows[1][1].strip()):
         skipped = rows.pop(1)[0] + 1
-    above, written_above = lines[at - 1].lstrip() if at else "", b""
-    if not header and table.header is None and table.comment and _is(above, table.comment):
-        written = FIELDS.sub("", above.removeprefix(table.comment))
-        for heading in (split(written, table.separator) or [], written.split()):
+    above, written_above = _above(lines[:at], table.comment) if at and table.comment else "", b""
+    if not header and table.header is None and above:
+        written = FIELDS.sub("", above.removeprefix(table.comment or ""), count=1)
+        headings = (split(written, table.separator) or [], written.split())
+        for heading in headings:
             if len(heading) == len(first) and _has_header(table, heading):
                 names, notes, written_above = tuple(heading), [NAMED_ABOVE], _written(above)
                 break
+        if not notes and not table.columns and FIELDS.match(above.removeprefix(table.comment or "")):
+            quoted = table.separator == " " and any(" " in part for part in line.split('"')[1::2])
+            raise InputError(
+                f"{len(first)} fields{' (blanks within quotes separate fields, too)' * quoted}, although"
+                f" {above[:40].strip()!r} names {len(max(headings, key=len))} columns",
+                path=path,
+                line=at + 1,
+                remedy=f"{'separate the fields by tabs' if quoted else 'correct that comment'}, or describe lines with"
+                " a regular expression (--pattern)",
+            )
     if not header and not notes and not table.columns:
         raise InputError(
             "has no header that names the place of a request",
@@ -337,6 +353,13 @@ def _described(table: Table, lines: list[str], rows: list[tuple[int, str]], path
         notes=(*notes, *made.notes),
         heading=_written(line) if header else written_above,
     )
+
+
+def _above(lines: list[str], comment: str) -> str:
+    """Return the comment above the first row that names columns or, if none says so, the line directly above it."""
+    comments = [line.lstrip() for line in reversed(lines) if _is(line, comment)]
+    named = (each for each in comments if FIELDS.match(each.removeprefix(comment)))
+    return next(named, comments[0] if comments and _is(lines[-1], comment) else "")
 
 
 def understood(
@@ -407,6 +430,17 @@ def _separator(table: Table, lines: list[str]) -> str:
         if len(rows[0]) > 1 and score > best:
             best, found = score, separator
     return found
+
+
+def _separator_of_fields(above: str, line: str) -> str:
+    """Return the separator that gives a line as many fields as a comment such as ``Fields: …`` names, or a blank if
+    none does; empty if the comment is another one."""
+    if not FIELDS.match(above):
+        return ""
+    names = FIELDS.sub("", above, count=1)
+    even = (sign for sign in GUESSED if len(split(line, sign) or []) == len(split(names, sign) or []) > 1)
+    wide = "\t" if len(split(line, "\t") or []) == len(names.split()) else " "
+    return next(even, wide)
 
 
 def _check_commas(found: str, lines: list[str], path: Path | None) -> None:

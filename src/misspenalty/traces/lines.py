@@ -230,9 +230,9 @@ def divide(batch: Batch, kinds: dict[int, pa.DataType]) -> None:
 def _check_fields(batch: Batch, comment: str) -> None:
     """Raise an `InputError` if a log in the W3C's format names other columns further on, as joined logs may."""
     heading, start = batch.layout.heading, re.escape(comment.encode())
-    if not re.match(start + rb"\s*Fields:", heading):
+    if not re.match(start + rb"(\s*Fields:|fields\t)", heading):
         return
-    for found in re.finditer(rb"(?m)^[ \t]*" + start + rb"[ \t]*Fields:.*$", batch.text):
+    for found in re.finditer(rb"(?m)^[ \t]*" + start + rb"([ \t]*Fields:|fields\t).*$", batch.text):
         if found[0].split() != heading.split():
             raise InputError(
                 f"other columns from here on, {shown(found[0].strip())!r}", path=batch.path,
