@@ -408,7 +408,7 @@ def otherwise_separated(name, head):
 def _complaint(path, name, head, known):
     """Return the error of the format that fits the file best, by its suffix or its first lines; None if none fits."""
     lines, complaints = head.splitlines(keepends=True), []
-    beginnings = [b"".join(lines[:count]) for count in (1, 2)]
+    beginnings = [b"".join(lines[:count]) for count in range(1, 11)]
     for form in known.values():
         named = name.lower().endswith(f".{form.name.lower()}")
         if not named and not any(form.sniff(name, beginning) for beginning in beginnings):

@@ -28,6 +28,7 @@ KINDS = {
     "word": r"\S+",
     "any": r".*",
 }
+COMMENT = "#"  # begins a comment, unless a dialect's file states otherwise
 LOOKED_AT = 200  # number of lines at the beginning of a file that are checked
 # Map each key of a dialect's file to what it states; the options of every table are keys, too.
 KEYS = {
@@ -110,7 +111,7 @@ class Dialect:
             return False
         if self.table.pattern:
             return self._matches(lines) and not (strict and self.evidence.get("named"))
-        comment = self.table.comment
+        comment = COMMENT if self.table.comment is None else self.table.comment
         rows = [
             split(line, self.table.separator) or [""]
             for line in lines
@@ -242,6 +243,8 @@ def load(path: Path) -> Dialect:
             unknown_sizes=tuple(map(str, entries.get("unknown_sizes", ()))),
             hosts=tuple(entries.get("hosts", ())),
         ).changed(**{key: entries[key] for key in OPTIONS if key in entries})
+        if table.pattern:
+            table = table.changed(skip=f"{table.skip}|{COMMENT}" if table.skip else COMMENT)
     except (ParameterError, re.error, ValueError) as error:
         raise InputError(str(error), path=path) from error
     if not table.pattern and not (table.names and table.separator):

@@ -11,7 +11,7 @@ import collections
 import numpy as np
 
 from misspenalty.errors import InputError, check_choice
-from misspenalty.traces.lines import chunks, with_newlines
+from misspenalty.traces.lines import MARK, chunks, with_newlines
 from misspenalty.traces.reader import Clock, Devices, Format, extents, register
 from misspenalty.traces.reading import Reading
 
@@ -99,7 +99,7 @@ def _row(line, version, names, counts, path, number):
 
 def sniff(name, head):
     """Return whether the content begins with the first line of an iolog."""
-    return with_newlines(head).startswith(HEAD) and b" iolog" in head[:40]
+    return with_newlines(head).removeprefix(MARK).startswith(HEAD) and b" iolog" in head[:40]
 
 
 register(

@@ -88,13 +88,16 @@ def _requests(path, form, rows, seen):
 
 
 def sniff(name, head):
-    """Return whether the file names a column that gives the place of a request, and fits no dialect."""
+    """Return whether the file names a column that gives the place of a request, and fits no dialect.
+
+    A file whose first two lines fit a dialect has an odd line further on, which the dialect's reader names.
+    """
     try:
         form = resolve(Table(), with_newlines(without_mark(head[:HEAD])), doubted=False)
     except (InputError, ParameterError):
         return False
-    known = dialects().values()
-    return form.named and not any(dialect.fits(name, head) for dialect in known)
+    known, first = dialects().values(), b"".join(head.splitlines(keepends=True)[:2])
+    return form.named and not any(dialect.fits(name, part) for dialect in known for part in (head, first))
 
 
 def format_of(dialect):

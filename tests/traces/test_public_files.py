@@ -1,0 +1,104 @@
+"""Test that logs and traces as public repositories hold them are read correctly or refused with advice that helps.
+
+The lines have the form of those in the repositories named, and values of our own. The right values were worked out by
+hand.
+"""
+
+import json
+
+import pytest
+
+from misspenalty import InputError
+
+ETW = """BeginHeader
+        DiskRead,  TimeStamp,     Process Name ( PID),   ThreadID,  IrpPtr,   ByteOffset,     IOSize, ElapsedTime
+    DiskReadInit,  TimeStamp,     Process Name ( PID),   ThreadID,  IrpPtr
+EndHeader
+OS Version: 5.2.3790, Trace Size: 9KB, Lost Buffers: 0
+    DiskReadInit,       8000,        store.exe (3984),      11844,  0xfffffa8023b21b20
+        DiskRead,       8500,        store.exe (3984),      11844,  0xfffffa8023b21b20, 0x03000, 0x02000, 500, 0, 0x43
+       DiskWrite,       9000,           System (   4),         72,  3, 0xfffffa8023b21b, 0x01000, 0x01000, 100, 7, 0x43
+       DiskFlush,       9500,           System (   4),         72,  0xfffffa8023b21b20, 100, 7, 0x060000
+"""  # the write is as a newer xperf prints it, with the processor
+TPOINT = """Tracing block:block_rq_issue. Ctrl-C to end.
+       supervise-16  [001] d... 72.5: block_rq_issue: 202,1 W 0 () 16 + 8 [supervise]
+       supervise-16  [001] d... 72.5: <stack trace>
+ => blk_peek_request
+ => do_blkif_request
+       cksum-18      [000] d... 73.5: block_rq_issue: 202,1 R 0 () 24 + 8 [cksum]
+
+Ending tracing...
+"""
+TRAEFIK = (
+    '1.2.3.4 - - [08/Dec/2021:09:16:05 +0000] "GET /{} HTTP/1.1" {} "-" "-" 1 "a@docker" "http://172.17.0.3:80" 0ms\n'
+)
+W3C = '#Fields: date time cs-method cs-uri-stem cs(User-Agent) sc-bytes\n{}2012-08-15 17:00:00 GET /a "{}" 5\n'
+ZEEK = "#separator \\x09\n#fields\tts\thost\turi\tuser_agent\t{}response_body_len\n#types\ttime\tstring\tstring\t…\n"
+EXT4 = """Tracing ext4 operations slower than 10 ms
+TIME     COMM           PID    T BYTES   OFF_KB   LAT(ms) FILENAME
+06:35:01 cron           16464  R 1249    0          16.05 a
+06:35:02 cron           16463  W 8192    8          16.04 a
+06:35:03 cron           16465  R 4096    8          16.03 b
+"""
+DISKSIM = "# arrival device block count flags\n1.5 0 8 8 1\n2.5 1 8 8 0\n"
+BIOSNOOP = "TIME(s)     COMM           PID    DISK    T SECTOR     BYTES  LAT(ms)\n0.5 a 1 sda W 8 4096 0.7\n"
+STARTED = "Feb 25 16:19:38 h haproxy[1]: Proxy {} started.\n"
+HAPROXY = '1.2.3.4:5 [06/Feb/2009:12:14:14.655] in s/s1 1/0/3/6/9 200 2750 - - ---- 1/1/1/1/0 0/0 "GET /a HTTP/1.1"\n'
+
+
+# Each case has the content, options, format, ids, writes and times in ns.
+@pytest.mark.parametrize(
+    ("content", "options", "format", "ids", "writes", "times"),
+    [
+        pytest.param(ETW, {}, "etw", [0, 1, 2], [0, 0, 1], [0, 0, 500_000], id="SNIA IOTTA 130 and 158: xperf"),
+        pytest.param(TPOINT, {}, "ftrace", [0, 1], [1, 0], [0, 10**9], id="brendangregg/perf-tools: tpoint -s"),
+        pytest.param(TRAEFIK.format("a", "200 5") + TRAEFIK.format("b", "- -"), {}, "access_log", [0, 1], [0, 0],
+                     [0, 0], id="crowdsecurity/hub: Traefik, no status"),
+        pytest.param(W3C.format("#Date: 2012-08-15 17:00:00\n", "x"), {}, "csv", [0], [0], [0],
+                     id="tstack/lnav: a comment after #Fields"),
+        pytest.param(ZEEK.format("") + "1.5\ta.org\t/x\tMozilla (X11, a b)\t9\n2.5\tb.org\t/x\tcurl\t7\n", {}, "csv",
+                     [0, 1], None, [0, 10**9], id="tstack/lnav: Zeek's http.log"),
+        pytest.param(EXT4, {"columns": "op=T"}, "csv", [0, 1, 2, 3], [0, 1, 1, 0],
+                     [0, 10**9, 10**9, 2 * 10**9], id="iovisor/bcc: ext4slower"),
+        pytest.param(EXT4, {"columns": "key=FILENAME,op=T,ignore=OFF_KB"}, "csv", [0, 0, 1], [0, 1, 0],
+                     [0, 10**9, 2 * 10**9], id="the user's names find a header below a sentence"),
+        pytest.param(DISKSIM, {}, "disksim", [0, 1], [0, 1], [0, 10**6], id="a comment above a trace of DiskSim"),
+        pytest.param("# of Monday\n" + TRAEFIK.format("a", "200 5"), {}, "access_log", [0], [0], [0],
+                     id="a comment above an access log"),
+        pytest.param("  " + BIOSNOOP, {}, "biosnoop", [0], [1], [0], id="an indented header of biosnoop"),
+        pytest.param("\ufefffio version 2 iolog\n/a add\n/a open\n/a read 0 4096\n", {}, "fio", [0], [0], None,
+                     id="fio's iolog as saved on Windows"),
+    ],
+)  # fmt: skip
+def test_public_files_are_read(opened, content, options, format, ids, writes, times):
+    trace = opened(content, **options)
+    assert trace.format == format and trace.ids.tolist() == ids
+    assert (trace.write is None) == (writes is None) and (writes is None or trace.write.tolist() == writes)
+    assert (trace.time is None) == (times is None) and (times is None or trace.time.tolist() == times)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (W3C.format("", "Mozilla/5.0 (X11, Linux, a) b"),
+         r"line 2: 10 fields \(blanks within quotes.*\), although '#Fields: .*' names 6 columns; separate .* by tabs"),
+        (W3C.format("", "x").replace(" cs-uri-stem", ""), "line 2: 6 fields, although '#F.*names 5 .*correct that"),
+        (ETW.replace("0x01000", "4096"), "line 8: '       DiskWrite,       9000, .*read as etw"),
+        (BIOSNOOP + "Total: 1\n", r"line 3: 'Total: 1'; .*read as biosnoop"),
+        (STARTED.format(1) + STARTED.format(2) + HAPROXY + "Total: 1\n", r"line 4: 'Total: 1'; .*read as haproxy"),
+        ('caddy  | {"ts": 1}\n', r"is JSON after what a collector .*sed 's/\^\[\^\{\]\*//' FILE"),
+        ('2025-12-31T17:37:40.4+01:00 stdout F {"a": 1}\n', "is JSON after what a collector of logs writes"),
+        (json.dumps({f"Name{at}": at for at in range(30)} | {"RequestPath": "/a", "EdgeResponseBytes": 5}),
+         r"\(echo RequestPath,EdgeResponseBytes; jq -r '\[\.RequestPath,\.EdgeResponseBytes\].*--columns key="),
+        (ZEEK.format("") + "1.5\ta.org\t/x\tb\t9\n" + ZEEK.format("a\t") + "1.5\ta.org\t/x\tb\tc\t9\n",
+         "line 6: other columns from here on, '#fields"),
+    ],
+)  # fmt: skip
+def test_other_public_files_are_refused_with_advice(opened, content, message):
+    with pytest.raises(InputError, match=message):
+        opened(content)
+
+
+def test_what_a_dump_of_events_holds_besides_requests_is_counted(opened):
+    assert "skipped 7 other lines" in opened(ETW).reading.notice("x")
+    assert "skipped 5 other lines" in opened(TPOINT).reading.notice("x")
