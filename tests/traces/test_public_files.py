@@ -51,6 +51,8 @@ HAPROXY = '1.2.3.4:5 [06/Feb/2009:12:14:14.655] in s/s1 1/0/3/6/9 200 2750 - - -
     ("content", "options", "format", "ids", "writes", "times"),
     [
         pytest.param(ETW, {}, "etw", [0, 1, 2], [0, 0, 1], [0, 0, 500_000], id="SNIA IOTTA 130 and 158: xperf"),
+        pytest.param(ETW.replace("EndHeader", "P-Start,  TimeStamp\n" * 999 + "EndHeader"), {}, "etw", [0, 1, 2],
+                     [0, 0, 1], [0, 0, 500_000], id="requests far below the header of xperf"),
         pytest.param(TPOINT, {}, "ftrace", [0, 1], [1, 0], [0, 10**9], id="brendangregg/perf-tools: tpoint -s"),
         pytest.param(TRAEFIK.format("a", "200 5") + TRAEFIK.format("b", "- -"), {}, "access_log", [0, 1], [0, 0],
                      [0, 0], id="crowdsecurity/hub: Traefik, no status"),
@@ -83,7 +85,7 @@ def test_public_files_are_read(opened, content, options, format, ids, writes, ti
         (W3C.format("", "Mozilla/5.0 (X11, Linux, a) b"),
          r"line 2: 10 fields \(blanks within quotes.*\), although '#Fields: .*' names 6 columns; separate .* by tabs"),
         (W3C.format("", "x").replace(" cs-uri-stem", ""), "line 2: 6 fields, although '#F.*names 5 .*correct that"),
-        (ETW.replace("0x01000", "4096"), "line 8: '       DiskWrite,       9000, .*read as etw"),
+        (ETW.replace("0x01000", "4096"), "line 8: '       DiskWrite,       9000, .*expected a line such as 'DiskR"),
         (BIOSNOOP + "Total: 1\n", r"line 3: 'Total: 1'; .*read as biosnoop"),
         (STARTED.format(1) + STARTED.format(2) + HAPROXY + "Total: 1\n", r"line 4: 'Total: 1'; .*read as haproxy"),
         ('caddy  | {"ts": 1}\n', r"is JSON after what a collector .*sed 's/\^\[\^\{\]\*//' FILE"),

@@ -54,6 +54,8 @@ KEYS = {
     "named": "whether users have to name the format (unless a suffix fits), as its lines could mean other things",
     "hosts": "regular expressions of lines, each with one group, which matches a possible host or service that no"
     " column holds; a file with several is refused unless its format is named, and then gets a note",
+    "begins": "a regular expression of the beginning of the first line, by which a file is recognised even if the first"
+    " requests come far below, if a pattern describes the lines",
     "some": "a regular expression that the beginning of some line has to match, if a pattern describes the lines",
     "zero": "columns that are 0 throughout",
     "steady": "columns that stay the same, or increase by 1 per line",
@@ -145,7 +147,9 @@ class Dialect:
     def _matches(self, lines: list[str]) -> bool:
         pattern, skip = self.table.pattern, self.table.skip
         others = [line for line in lines if not re.fullmatch(pattern, line.rstrip())]
-        some = self.evidence.get("some", "")
+        some, begins = self.evidence.get("some", ""), self.evidence.get("begins")
+        if begins and re.match(begins, lines[0]):
+            return True
         fitting = len(others) < len(lines) and all(skip and re.match(skip, line) for line in others)
         return fitting and any(re.match(some, line) for line in lines)
 
@@ -258,7 +262,7 @@ def load(path: Path) -> Dialect:
             what = f"fields of kind {' or '.join(whole)}" if whole else "fields"
             shown = f"{what} that are not optional: {', '.join(known) or 'none'}"
             raise InputError(f"{key} names {odd[0]!r}", path=path, expected=shown)
-    evidence = ("header_has", "suffixes", "named", "some", *EVIDENCE)
+    evidence = ("header_has", "suffixes", "named", "some", "begins", *EVIDENCE)
     return Dialect(
         path.stem,
         str(entries["summary"]),
