@@ -104,3 +104,35 @@ def test_other_public_files_are_refused_with_advice(opened, content, message):
 def test_what_a_dump_of_events_holds_besides_requests_is_counted(opened):
     assert "skipped 7 other lines" in opened(ETW).reading.notice("x")
     assert "skipped 5 other lines" in opened(TPOINT).reading.notice("x")
+
+
+@pytest.mark.parametrize(
+    ("header", "row", "message"),
+    [
+        ("time,lba,{},rw", "1,8,8,R", "may hold sizes, .*--columns size={} "),
+        ("time,lba,bytes,{}", "1,8,4096,0", "may hold operations, .*--columns op={} "),
+        ("time,{},offset,bytes", "1,2,0,4096", "may name devices, .*--columns device={} "),
+        ("pool,{},offset,bytes", "1,2,0,4096", r"may name files, .*device=pool\+{} .*ignore={}"),
+    ],
+)
+def test_columns_that_may_change_what_a_request_is_are_asked_about(opened, header, row, message):
+    names = {
+        "size={}": "blks,num_lbas,nr_blk,blk_cnt,cnt,datalen,iosz,xfersize,numberofsectors",
+        "op={}": "req_type,op_code,write_flag",
+        "device={}": "devno,part,mount",
+        "pool": "oid,inode,filename",
+    }
+    for name in next(names[key] for key in names if key in message).split(","):
+        with pytest.raises(InputError, match=f"column {name} " + message.format(name, name)):
+            opened(f"{header.format(name)}\n{row}\n{row}\n")
+
+
+def test_names_of_the_kernels_trace_events_are_known(opened):
+    trace = opened("ts_us,dev,sector,nr_sector,rwbs,comm\n15,8:0,0,8,R,x\n16,8:0,8,16,WS,y\n")
+    assert trace.ids.tolist() == [0, 1, 2] and trace.write.tolist() == [0, 1, 1]
+    assert trace.time.tolist() == [0, 1000, 1000]
+
+
+@pytest.mark.parametrize(("columns", "blocks"), [("device=pool+oid", 2), ("ignore=oid", 1)])
+def test_addresses_are_those_of_files_if_the_user_says_so(opened, columns, blocks):
+    assert opened("pool,oid,offset,len\n1,a,0,4096\n1,b,0,4096\n", columns=columns).blocks == blocks

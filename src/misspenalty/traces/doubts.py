@@ -22,17 +22,22 @@ OF_OBJECTS = ("obj", "value", "response")  # beginnings of names of columns with
 LONGEST_IN_SECTORS = 1 << 16  # sectors; a larger size is taken to be in bytes
 STATUS = re.compile(r"[1-5]\d\d(\.0)?")
 THOUSANDS = re.compile(r"\d{1,3}(\.000)+")
-# Each entry has the roles of some content, its name in messages, and words in the name of a column that suggest it.
+# Each entry has the roles of some content, its name in messages, words in the name of a column that suggest it, and the
+# form of such a name without punctuation.
 TELLING = (
     (("size", "sectors", "count", "repeat"), "size",
      {"size", "sizes", "bytes", "length", "len", "nbytes", "sectors", "nsect", "nsectors", "nblocks", "nblks", "nblk",
-      "nlb", "nbyte", "sz", "datasize", "vsize", "osize"}),
+      "nlb", "nbyte", "sz", "datasize", "vsize", "osize"},
+     r"(n|nr|num|numberof)(blk|block|sector|lba|page)s?|(blk|block|sector|lba|page)s?(cnt|count)|blks|lbas|cnt|bcount"
+     r"|[a-z]+(size|sz|len|length)"),
     (("op", "write", "read", ACTION), "operation",
-     {"rw", "rwbs", "iotype", "opcode", "optype", "operation", "iswrite", "isread", "readwrite"}),
+     {"rw", "rwbs", "iotype", "opcode", "optype", "operation", "iswrite", "isread", "readwrite"},
+     r"(op|io|req|request|cmd|command|access|rw)(code|type|kind|flag)|(read|write)flag"),
 )  # fmt: skip
 # Columns may name devices if their names have a word of DEVICES and, besides such words, only words of BESIDE.
 DEVICES = {"disk", "device", "dev", "drive", "volume", "vol", "lun", "unit", "ssd", "hdd", "osd", "vdisk", "vm", "host",
-           "server", "node", "machine", "instance", "image", "rbd", "target", "namespace"}  # fmt: skip
+           "server", "node", "machine", "instance", "image", "rbd", "target", "namespace", "devno", "diskno", "part",
+           "fs", "filesystem", "mount", "rel"}  # fmt: skip
 # Unless addresses are those of whole disks, these words count like those of DEVICES.
 HOLDERS = {"file", "filename", "inode", "container", "object", "blob"}
 OF_DISKS = ("lpn", "lpa")  # names of columns with addresses of whole disks
@@ -113,6 +118,13 @@ def _doubts(table: Table, names: Sequence[str], roles: Roles, columns: Columns) 
                 f"column {name} may name devices, whose addresses would be mixed",
                 f"state it with --columns device={name} (columns=…), or leave it out with ignore={name}",
             )
+        if name.strip().lower() in FILES and {"offset", "device"} <= roles.keys() and "device" not in table.columns:
+            devices = "+".join(names[at] for at in roles["device"])
+            yield (
+                f"column {name} may name files, whose addresses would be mixed",
+                f"state them with --columns device={devices}+{name} (columns=…), or leave the column out with"
+                f" ignore={name} if addresses are those of {devices}",
+            )
         if column := _may_complete_paths(name, found, names, roles, columns):
             key = names[roles["block"][0]]
             yield (
@@ -125,8 +137,9 @@ def _doubts(table: Table, names: Sequence[str], roles: Roles, columns: Columns) 
                 f"column {name} may hold the status of answers, and answers with 304 have no body",
                 f"state it with --columns status={name} (columns=…), or leave it out with ignore={name}",
             )
-        for known, what, words in TELLING:
-            if not roles.keys() & set(known) and words & words_of(name):
+        for known, what, words, form in TELLING:
+            plain = "".join(filter(str.isalnum, name.lower()))
+            if not roles.keys() & set(known) and (words & words_of(name) or re.fullmatch(form, plain)):
                 role = known[0]
                 yield (
                     f"column {name} may hold {what}s, and no column was recognised as the {what}",
