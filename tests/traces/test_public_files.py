@@ -60,6 +60,8 @@ HAPROXY = '1.2.3.4:5 [06/Feb/2009:12:14:14.655] in s/s1 1/0/3/6/9 200 2750 - - -
                      id="tstack/lnav: a comment after #Fields"),
         pytest.param(ZEEK.format("") + "1.5\ta.org\t/x\tMozilla (X11, a b)\t9\n2.5\tb.org\t/x\tcurl\t7\n", {}, "csv",
                      [0, 1], None, [0, 10**9], id="tstack/lnav: Zeek's http.log"),
+        pytest.param("Jun 10 12:00:00 h squid[12]: 1066036250.129    133 1.2.3.4 TCP_MISS/200 1280 GET http://a.org/a -"
+                     " DIRECT/1.2.3.4 text/html\n", {}, "squid", [0], [0], [0], id="Squid's log from syslog"),
         pytest.param(EXT4, {"columns": "op=T"}, "csv", [0, 1, 2, 3], [0, 1, 1, 0],
                      [0, 10**9, 10**9, 2 * 10**9], id="iovisor/bcc: ext4slower"),
         pytest.param(EXT4, {"columns": "key=FILENAME,op=T,ignore=OFF_KB"}, "csv", [0, 0, 1], [0, 1, 0],
@@ -136,3 +138,8 @@ def test_names_of_the_kernels_trace_events_are_known(opened):
 @pytest.mark.parametrize(("columns", "blocks"), [("device=pool+oid", 2), ("ignore=oid", 1)])
 def test_addresses_are_those_of_files_if_the_user_says_so(opened, columns, blocks):
     assert opened("pool,oid,offset,len\n1,a,0,4096\n1,b,0,4096\n", columns=columns).blocks == blocks
+
+
+def test_what_was_ignored_is_named_even_if_it_is_blank(opened):
+    rows = "Timestamp,Response,IOType,LUN,Offset,Size\n1.5,0.1,R,4,0,512\n1.6,,,4,0,512\n"
+    assert "ignored operations: 1 blank" in opened(rows).reading.notice("x")

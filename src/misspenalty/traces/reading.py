@@ -147,7 +147,11 @@ class Reading:
         said = list(self.notes)
         if self.ignored:
             said.append(f"ignored column{'s' * (len(self.ignored) > 1)} {_first_of(self.ignored)}")
-        dropped = [f"{count:,} {name}" for name, (what, count) in self.operations.items() if what == "ignore" and count]
+        dropped = [
+            f"{count:,} {name or 'blank'}"
+            for name, (what, count) in self.operations.items()
+            if what == "ignore" and count
+        ]
         if dropped:
             said.append(f"ignored operations: {', '.join(dropped)}")
         if self.skipped:
