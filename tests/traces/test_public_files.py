@@ -92,6 +92,8 @@ def test_public_files_are_read(opened, content, options, format, ids, writes, ti
         (STARTED.format(1) + STARTED.format(2) + HAPROXY + "Total: 1\n", r"line 4: 'Total: 1'; .*read as haproxy"),
         ('caddy  | {"ts": 1}\n', r"is JSON after what a collector .*sed 's/\^\[\^\{\]\*//' FILE"),
         ('2025-12-31T17:37:40.4+01:00 stdout F {"a": 1}\n', "is JSON after what a collector of logs writes"),
+        ('{"id": "s1", "hash_id_scope": "local", "requests": [{"t": 0.5, "in": 64, "hash_ids": [0]}]}\n',
+         "is a file of sessions of prompts; write an object per prompt, .*hash_id_scope local.*make them differ"),
         (json.dumps({f"Name{at}": at for at in range(30)} | {"RequestPath": "/a", "EdgeResponseBytes": 5}),
          r"\(echo RequestPath,EdgeResponseBytes; jq -r '\[\.RequestPath,\.EdgeResponseBytes\].*--columns key="),
         (ZEEK.format("") + "1.5\ta.org\t/x\tb\t9\n" + ZEEK.format("a\t") + "1.5\ta.org\t/x\tb\tc\t9\n",
@@ -143,3 +145,13 @@ def test_addresses_are_those_of_files_if_the_user_says_so(opened, columns, block
 def test_what_was_ignored_is_named_even_if_it_is_blank(opened):
     rows = "Timestamp,Response,IOType,LUN,Offset,Size\n1.5,0.1,R,4,0,512\n1.6,,,4,0,512\n"
     assert "ignored operations: 1 blank" in opened(rows).reading.notice("x")
+
+
+@pytest.mark.parametrize(
+    ("tokens", "hashes", "note"),
+    [(64, 1, ("blocks of 512 tokens, although 33 or more fit (--block-tokens)",)), (520, 33, ()), (5200, 11, ())],
+)
+def test_a_block_size_that_prompts_leave_open_is_noted(opened, tokens, hashes, note):
+    line = json.dumps({"input_length": tokens, "output_length": 1, "hash_ids": list(range(hashes))})
+    assert opened(line + "\n").reading.notes == note
+    assert opened(line + "\n", block_tokens=512 if hashes != 33 else 16).reading.notes == ()

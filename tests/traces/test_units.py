@@ -140,7 +140,7 @@ def test_decimal_commas_of_times_are_not_a_further_column(opened):
 
 def prompts(times):
     """Return prompts of one block at these times."""
-    lines = [{"timestamp": time, "input_length": 9, "output_length": 1, "hash_ids": []} for time in times]
+    lines = [{"timestamp": time, "input_length": 9, "output_length": 1, "block_size": 16} for time in times]
     return "".join(json.dumps(line | {"hash_ids": [number]}) + "\n" for number, line in enumerate(lines))
 
 

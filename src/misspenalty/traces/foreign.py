@@ -59,6 +59,10 @@ SUMMARY = "totals over time list no requests; record the requests: misspenalty r
 CALLS = "name the file and the place of each request: misspenalty record files records both"
 JOBS = "totals list no requests; let fio write them (write_iolog=FILE), and name that file"
 LENGTHS = "nothing says which prompts share a prefix; a trace with hash_ids does (format mooncake)"
+SESSIONS = (
+    "write an object per prompt, in the order of their times, with timestamp (ms), input_length, output_length and"
+    " hash_ids; if equal ids of different sessions are different blocks (hash_id_scope local), make them differ"
+)
 TEXTS = (
     (r"\A\s*<(?i:!doctype|html|\?xml)", "a web page, perhaps of an error", "download the file again"),
     (r"\A\s*\[\s*\{", "one JSON array", "write an object per line: jq -c '.[]' FILE"),
@@ -78,6 +82,7 @@ TEXTS = (
     (r"^\S.*: \(g=\d+\): rw=", "what fio prints about its jobs", JOBS),
     (r"\A(?i:timestamp,(session id,elapsed time,)?(model,request tokens|contexttokens))",
      "a table of lengths of prompts", LENGTHS),
+    (r'\A\s*\{.*"requests"\s*:\s*\[\s*\{.*"hash_ids"', "a file of sessions of prompts", SESSIONS),
 )  # fmt: skip
 
 

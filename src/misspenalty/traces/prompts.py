@@ -72,6 +72,9 @@ class Prompts:
         Unit of the timestamps in the file; empty if the prompts are not from a file, or the file has no timestamps.
     fractions : int
         Number of timestamps with a fraction.
+    sizes : tuple of int
+        Smallest and largest number of tokens per block that explain the numbers of blocks, if none is stated and they
+        leave open which power of two it is.
 
     Raises
     ------
@@ -88,6 +91,7 @@ class Prompts:
     block_tokens: int
     unit: str = ""
     fractions: int = 0
+    sizes: tuple[int, ...] = ()
 
     def __post_init__(self):
         for name in ("time", "input_tokens", "output_tokens", "count", "blocks"):
@@ -284,6 +288,7 @@ def read_prompts(path: str | PathLike[str], unit: str | None = None, block_token
         block_tokens or _block_tokens(low, high),
         unit if timed else "",
         fractions,
+        (low, high) if not block_tokens and 2 << (low - 1).bit_length() <= high else (),
     )
 
 

@@ -28,6 +28,10 @@ def read(path, block_bytes, block_tokens=None, unit=None):
     notes = [f"times taken as ms, although {prompts.fractions:,} of {len(prompts):,} have a fraction (--unit)"] * few
     if unit is None and prompts.unit == "s" and 2 * prompts.fractions <= len(prompts):
         notes.append("times taken as s, as they seem to count from 1970 (--unit)")
+    if prompts.sizes and block_tokens is None:
+        least, most = prompts.sizes
+        fitting = f"{least:,} or more" if most > MAX_BLOCK else f"{least:,} to {most:,}"
+        notes.append(f"blocks of {prompts.block_tokens:,} tokens, although {fitting} fit (--block-tokens)")
     return Reading(time_unit=prompts.unit, prefixes=soundness(prompts), notes=tuple(notes))
 
 
