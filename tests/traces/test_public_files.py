@@ -155,3 +155,12 @@ def test_a_block_size_that_prompts_leave_open_is_noted(opened, tokens, hashes, n
     line = json.dumps({"input_length": tokens, "output_length": 1, "hash_ids": list(range(hashes))})
     assert opened(line + "\n").reading.notes == note
     assert opened(line + "\n", block_tokens=512 if hashes != 33 else 16).reading.notes == ()
+
+
+@pytest.mark.parametrize(("step", "size", "noted"), [(4096, 8192, True), (8, 8192, False), (4096, 1 << 20, False)])
+def test_addresses_that_may_be_in_bytes_are_noted(opened, step, size, noted):
+    rows = "".join(f"0,{row * step},{size},R,{row}.5\n" for row in range(20))
+    note = ("all values of LBA are multiples of 512; are they in bytes? (--address-unit bytes)",)
+    assert opened(rows).format == "spc" and opened(rows).reading.notes == note * noted
+    assert opened(rows, address_unit="bytes").reading.notes == ()
+    assert opened(rows, address_unit="sectors").reading.notes == ()

@@ -27,6 +27,7 @@ OTHER = {"read": "write", "write": "read"}
 UNITS = {"offset": 1, "sector": SECTOR, "size": 1, "sectors": SECTOR, "count": 1, "repeat": 1}  # bytes; 1 for counts
 SAID = {"op": OPERATIONS, "write": TRUTHS, "read": {word: OTHER[meaning] for word, meaning in TRUTHS.items()}}
 BOTH, IGNORED = values.CODES["both"], values.CODES["ignore"]
+ENOUGH = 16  # requests; if fewer are at multiples of 512 sectors, it may be chance
 READING = [values.CODES["read"], BOTH]
 SECOND = 1_000_000_000  # ns
 DAY = 24 * 60 * 60 * SECOND
@@ -66,7 +67,7 @@ class Rows:
         self.earlier = self.unknown = self.empty = 0
         self.statuses: Counter[str] = Counter()  # numbers of answers that may not be whole objects, by class
         self.began: int | None = None  # first time as it is written, ns
-        self.lengths: dict[str, tuple[int, int]] = {}  # role: number of values not divisible by 512, of all values
+        self.lengths: dict[str, tuple[int, int]] = {}  # role: number of values not divisible by 512, of all
         self.padded = False  # whether a key that is a number begins with a zero
         self.exponents = False  # whether a key that is a number is written with an exponent
         self.ends: set[str] = set()  # has "below" if a key is below 0, "beyond" if a key is above 2**63 - 1
@@ -173,6 +174,11 @@ class Rows:
         if "size" in made:
             asked = (made["size"] == UNKNOWN) & (True if codes is None else codes != values.CODES["delete"])
             self.unknown += int((made.get("repeat", np.int64(1)) * asked).sum())
+        if "sector" in made and self.table.separator and self.table.address_unit is None:
+            size = made.get("size", made.get("sectors", np.int64(0)))
+            odd, all_ = self.lengths.get("sector", (0, 0))
+            odd += int(np.count_nonzero((made["sector"] % SECTOR**2 != 0) | (size >= SECTOR**2)))
+            self.lengths["sector"] = (odd, all_ + len(made["sector"]))
         when = next((made[role] for role in TIMES if role in made), None)
         if when is not None and when[0].size and self.began is None:
             self.began = int(when[0][0]) * when[1]
@@ -239,7 +245,13 @@ class Rows:
                 asked = f"are they in {other}? (--time-unit {other})" if other else "set another unit with --time-unit"
                 said.append(f"times are read in {unit}, so that they begin in the year {year}; {asked}")
         for role, (odd, all_) in self.lengths.items():
-            if not self.table.whole_sectors and self.table.example and all_ and not odd:
+            if role == "sector":
+                if not odd and all_ >= ENOUGH:
+                    said.append(
+                        f"all values of {columns[role]} are multiples of {SECTOR}; are they in bytes?"
+                        " (--address-unit bytes)"
+                    )
+            elif not self.table.whole_sectors and self.table.example and all_ and not odd:
                 said.append(
                     f"all values of {columns[role]} are multiples of {SECTOR}; are they, and the addresses, in bytes?"
                     " (--size-unit bytes --address-unit bytes)"
