@@ -90,6 +90,7 @@ def test_public_files_are_read(opened, content, options, format, ids, writes, ti
         (ETW.replace("0x01000", "4096"), "line 8: '       DiskWrite,       9000, .*expected a line such as 'DiskR"),
         (BIOSNOOP + "Total: 1\n", r"line 3: 'Total: 1'; .*read as biosnoop"),
         (STARTED.format(1) + STARTED.format(2) + HAPROXY + "Total: 1\n", r"line 4: 'Total: 1'; .*read as haproxy"),
+        ("# 0 7fffed80 1\n# 1 10010000 10\n", "contains no requests; .*begin with # are comments; --comment"),
         ('caddy  | {"ts": 1}\n', r"is JSON after what a collector .*sed 's/\^\[\^\{\]\*//' FILE"),
         ('2025-12-31T17:37:40.4+01:00 stdout F {"a": 1}\n', "is JSON after what a collector of logs writes"),
         ('{"id": "s1", "hash_id_scope": "local", "requests": [{"t": 0.5, "in": 64, "hash_ids": [0]}]}\n',
@@ -164,3 +165,9 @@ def test_addresses_that_may_be_in_bytes_are_noted(opened, step, size, noted):
     assert opened(rows).format == "spc" and opened(rows).reading.notes == note * noted
     assert opened(rows, address_unit="bytes").reading.notes == ()
     assert opened(rows, address_unit="sectors").reading.notes == ()
+
+
+def test_rows_may_begin_with_what_usually_marks_comments(opened):
+    options = {"comment": "%", "columns": "op=2,offset=3", "key": "hex", "operations": "0=read,1=write"}
+    trace = opened("# 0 7fffed80 1\n# 1 10010000 10\n", **options)
+    assert trace.write.tolist() == [0, 1] and trace.blocks == 2

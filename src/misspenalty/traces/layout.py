@@ -185,7 +185,9 @@ def resolve(table: Table, head: bytes, path: Path | None = None, *, doubted: boo
     rows = [(at, line) for at, line in enumerate(lines) if line.strip() and not (comment and _is(line, comment))]
     table = dataclasses.replace(table, comment=comment)
     if not rows:
-        raise InputError("contains no requests", path=path, expected="a table")
+        commented = f"lines that begin with {comment} are comments; --comment (comment=…) states other characters"
+        remedy = commented if any(line.strip() for line in lines) else None
+        raise InputError("contains no requests", path=path, expected="a table", remedy=remedy)
     if not table.names and table.header is None:
         table, rows = _from_header(table, rows)
     if not table.separator:
