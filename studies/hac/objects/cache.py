@@ -156,7 +156,8 @@ class ClientCache:
     def installed(self):
         """Return the orefs of the objects that are installed, in ascending order; uint32."""
         _, _, entries = self.kernel.snapshot()
-        return np.sort(np.array([oref for address, oref, _, _ in entries[1:].tolist() if address], np.uint32))
+        address, oref = entries[1:, 0], entries[1:, 1]
+        return np.sort(oref[address != 0])
 
     def contents(self):
         """Return the contents of the frames, for tests and inspection.
