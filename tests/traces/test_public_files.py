@@ -5,6 +5,7 @@ hand.
 """
 
 import json
+import time
 
 import pytest
 
@@ -86,6 +87,7 @@ def test_public_files_are_read(opened, content, options, format, ids, writes, ti
     [
         (W3C.format("", "Mozilla/5.0 (X11, Linux, a) b"),
          r"line 2: 10 fields \(blanks within quotes.*\), although '#Fields: .*' names 6 columns; separate .* by tabs"),
+        ("# Fields: the time and the key of each request\n1,2\n", "line 2: 2 fields, although '# Fields: .* names 8"),
         (W3C.format("", "x").replace(" cs-uri-stem", ""), "line 2: 6 fields, although '#F.*names 5 .*correct that"),
         (ETW.replace("0x01000", "4096"), "line 8: '       DiskWrite,       9000, .*expected a line such as 'DiskR"),
         (BIOSNOOP + "Total: 1\n", r"line 3: 'Total: 1'; .*read as biosnoop"),
@@ -104,6 +106,22 @@ def test_public_files_are_read(opened, content, options, format, ids, writes, ti
 def test_other_public_files_are_refused_with_advice(opened, content, message):
     with pytest.raises(InputError, match=message):
         opened(content)
+
+
+@pytest.mark.parametrize(
+    ("content", "format", "columns"),
+    [
+        ("# device,offset,size,op,time\n0,4096,4096,R,0.5\n0,8192,4096,W,0.6\n", "csv", "offset"),
+        ("# key;size\n1;5\n2;6\n", "csv", "size"),
+        ("# made by hand\n#ASU,LBA,Size,Opcode,Timestamp\n0,8,4096,R,0.5\n", "spc", "sector"),
+        ("# made by hand\n0,8,4096,R,0.5\n", "spc", "sector"),
+        ("# Fields: asu lba size op time\n0,8,4096,R,0.5\n", "csv", "sector"),
+        ("# Fields: see below\ntime,key,size\n1,2,3\n", "csv", "block"),
+    ],
+)
+def test_a_comment_that_names_columns_is_believed_rather_than_the_form_of_the_rows(opened, content, format, columns):
+    trace = opened(content)
+    assert trace.format == format and columns in trace.reading.columns
 
 
 def test_what_a_dump_of_events_holds_besides_requests_is_counted(opened):
@@ -158,7 +176,9 @@ def test_a_block_size_that_prompts_leave_open_is_noted(opened, tokens, hashes, n
     assert opened(line + "\n", block_tokens=512 if hashes != 33 else 16).reading.notes == ()
 
 
-@pytest.mark.parametrize(("step", "size", "noted"), [(4096, 8192, True), (8, 8192, False), (4096, 1 << 20, False)])
+@pytest.mark.parametrize(
+    ("step", "size", "noted"), [(4096, 8192, True), (0, 8192, False), (8, 8192, False), (4096, 1 << 20, False)]
+)
 def test_addresses_that_may_be_in_bytes_are_noted(opened, step, size, noted):
     rows = "".join(f"0,{row * step},{size},R,{row}.5\n" for row in range(20))
     note = ("all values of LBA are multiples of 512; are they in bytes? (--address-unit bytes)",)
@@ -171,3 +191,11 @@ def test_rows_may_begin_with_what_usually_marks_comments(opened):
     options = {"comment": "%", "columns": "op=2,offset=3", "key": "hex", "operations": "0=read,1=write"}
     trace = opened("# 0 7fffed80 1\n# 1 10010000 10\n", **options)
     assert trace.write.tolist() == [0, 1] and trace.blocks == 2
+
+
+@pytest.mark.parametrize("first", ["#" + " " * 60_000 + "x", "#Fields:" + " " * 60_000, "# Fields: " * 6_000])
+def test_comments_of_blanks_take_no_quadratic_time(opened, first):
+    before = time.process_time()
+    with pytest.raises(InputError):
+        opened(f"{first}\n{first}\n1 2 3\n")
+    assert time.process_time() - before < 2  # more than 10 s where a pattern tries each blank

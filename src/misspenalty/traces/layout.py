@@ -192,8 +192,10 @@ def resolve(table: Table, head: bytes, path: Path | None = None, *, doubted: boo
         table, rows = _from_header(table, rows)
     if not table.separator:
         first = [line for _, line in rows[:20]]
-        above = _above(lines[: rows[0][0]], comment) if rows[0][0] and comment else ""
-        found = _separator_of_fields(above.removeprefix(comment), first[0]) or _separator(table, first)
+        found = _separator(table, first)
+        if rows[0][0] and comment and not _names_place(table, split(first[0], found) or []):
+            above = _above(lines[: rows[0][0]], comment)
+            found = _separator_of_fields(above.removeprefix(comment), first[0]) or found
         table = dataclasses.replace(table, separator=found)
         _check_commas(table.separator, first, path)
     return _declared(table, rows, path) if table.names else _described(table, lines, rows, path, doubted)
@@ -216,6 +218,12 @@ def _from_header(table: Table, rows: list[tuple[int, str]]) -> tuple[Table, list
         if apart and 1 < len(fields) == len(after) and _has_header(table, fields):
             return table, rows[start:]
     return table, rows
+
+
+def _names_place(table: Table, fields: list[str]) -> bool:
+    """Return whether these fields are a header with a place of requests, or with a name that the user gives."""
+    places = [name for name in fields if name.lower() in table.asked() or (meaning(name) or ("",))[0] in PLACES]
+    return bool(places) and _has_header(table, fields)
 
 
 def _comment(lines: list[str]) -> str:
@@ -319,8 +327,7 @@ def _described(table: Table, lines: list[str], rows: list[tuple[int, str]], path
         skipped = rows.pop(1)[0] + 1
     above, written_above = _above(lines[:at], table.comment) if at and table.comment else "", b""
     if not header and table.header is None and above:
-        written = FIELDS.sub("", above.removeprefix(table.comment or ""), count=1)
-        headings = (split(written, table.separator) or [], written.split())
+        headings = _headings(above.removeprefix(table.comment or ""), table.separator)
         for heading in headings:
             if len(heading) == len(first) and _has_header(table, heading):
                 names, notes, written_above = tuple(heading), [NAMED_ABOVE], _written(above)
@@ -328,8 +335,8 @@ def _described(table: Table, lines: list[str], rows: list[tuple[int, str]], path
         if not notes and not table.columns and FIELDS.match(above.removeprefix(table.comment or "")):
             quoted = table.separator == " " and any(" " in part for part in line.split('"')[1::2])
             raise InputError(
-                f"{len(first)} fields{' (blanks within quotes separate fields, too)' * quoted}, although"
-                f" {above[:40].strip()!r} names {len(max(headings, key=len))} columns",
+                f"{len(first)} field{'s' * (len(first) != 1)}{' (blanks within quotes separate fields, too)' * quoted},"
+                f" although {above[:40].strip()!r} names {len(max(headings, key=len))} columns",
                 path=path,
                 line=at + 1,
                 remedy=f"{'separate the fields by tabs' if quoted else 'correct that comment'}, or describe lines with"
@@ -362,6 +369,37 @@ def _above(lines: list[str], comment: str) -> str:
     comments = [line.lstrip() for line in reversed(lines) if _is(line, comment)]
     named = (each for each in comments if FIELDS.match(each.removeprefix(comment)))
     return next(named, comments[0] if comments and _is(lines[-1], comment) else "")
+
+
+def _headings(above: str, separator: str) -> tuple[list[str], list[str]]:
+    """Return the names in a comment, without its mark, as divided by a table's separator and by blanks."""
+    written = _after_fields(above)
+    return split(written, separator) or [], written.split()
+
+
+def _after_fields(above: str) -> str:
+    """Return a comment without ``Fields:`` at its beginning."""
+    found = FIELDS.match(above)  # not `sub`, which takes quadratic time for a line of blanks
+    return above[found.end() :] if found else above
+
+
+def named_otherwise(lines: list[str], comment: str, separator: str, names: tuple[str, ...]) -> bool:
+    """Return whether the comment above the first row of a table names columns, but not those of `names` in this order.
+
+    Examples
+    --------
+    >>> lines = ["# key size", "7 512"]
+    >>> named_otherwise(lines, "#", " ", ("time", "key")), named_otherwise(lines, "#", " ", ("Key", "Size"))
+    (True, False)
+    """
+    at = next((place for place, line in enumerate(lines) if not _is(line, comment)), len(lines))
+    above = _above(lines[:at], comment) if at else ""
+    if at == len(lines) or not above:
+        return False
+    width = len(split(lines[at], separator) or [])
+    found = [each for each in _headings(above.removeprefix(comment), separator) if len(each) == width]
+    named = [each for each in found if _has_header(Table(), each)]
+    return bool(named) and all([*map(str.lower, each)] != [*map(str.lower, names[:width])] for each in named)
 
 
 def understood(
@@ -435,14 +473,16 @@ def _separator(table: Table, lines: list[str]) -> str:
 
 
 def _separator_of_fields(above: str, line: str) -> str:
-    """Return the separator that gives a line as many fields as a comment such as ``Fields: …`` names, or a blank if
-    none does; empty if the comment is another one."""
+    """Return the separator that gives a line as many fields as a comment such as ``Fields: …`` names, or a blank if it
+    gives more; empty if none does, or the comment is another one."""
     if not FIELDS.match(above):
         return ""
-    names = FIELDS.sub("", above, count=1)
-    even = (sign for sign in GUESSED if len(split(line, sign) or []) == len(split(names, sign) or []) > 1)
-    wide = "\t" if len(split(line, "\t") or []) == len(names.split()) else " "
-    return next(even, wide)
+    names = _after_fields(above)
+    apart = len(names.split())
+    numbers = {sign: len(split(line, sign) or []) for sign in GUESSED}
+    even = (sign for sign in GUESSED if numbers[sign] == len(split(names, sign) or []) > 1)
+    wide = (sign for sign in GUESSED if numbers[sign] == apart > 1)
+    return next(even, next(wide, " " if numbers[" "] > apart else ""))
 
 
 def _check_commas(found: str, lines: list[str], path: Path | None) -> None:

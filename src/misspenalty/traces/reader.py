@@ -435,8 +435,8 @@ def _complaint(path, name, head, known):
 DESCRIBING = {"columns", "pattern"}  # options that make any file a table
 LONGEST_FIRST_LINE = 1 << 16  # bytes of a first line of text by which a format is recognised
 PARQUET = b"PAR1"  # first and last bytes of a Parquet file
-# Match the input of `disk replay`. The parts are mutually exclusive, so that blank lines cause no backtracking.
-DRIVE_REQUESTS = rb"(?:(?:#.*)?[ \t\r]*\n)*[RWrw][ \t]+[A-Za-z]\S*(?:[ \t]+\d+){2}(?:[ \t]+[\d.]+){2}[ \t\r]*\n"
+# Match the input of `disk replay`. The parts are mutually exclusive, so that blanks cause no backtracking.
+DRIVE_REQUESTS = rb"(?:#.*\n|[ \t\r]*\n)*[RWrw][ \t]+[A-Za-z]\S*(?:[ \t]+\d+){2}(?:[ \t]+[\d.]+){2}[ \t\r]*\n"
 LARGEST_FOOTER = 1 << 24  # bytes
 
 

@@ -178,7 +178,7 @@ class Rows:
             size = made.get("size", made.get("sectors", np.int64(0)))
             odd, all_ = self.lengths.get("sector", (0, 0))
             odd += int(np.count_nonzero((made["sector"] % SECTOR**2 != 0) | (size >= SECTOR**2)))
-            self.lengths["sector"] = (odd, all_ + len(made["sector"]))
+            self.lengths["sector"] = (odd, all_ + int(np.count_nonzero(made["sector"])))  # 0 tells nothing
         when = next((made[role] for role in TIMES if role in made), None)
         if when is not None and when[0].size and self.began is None:
             self.began = int(when[0][0]) * when[1]

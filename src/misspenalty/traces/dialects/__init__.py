@@ -14,7 +14,7 @@ from typing import Any
 from misspenalty.errors import InputError, ParameterError, check_whole
 from misspenalty.io.documents import read_yaml
 from misspenalty.traces.columns import LARGEST_BLOCK
-from misspenalty.traces.layout import same_names, split
+from misspenalty.traces.layout import named_otherwise, same_names, split
 from misspenalty.traces.table import OPTIONS, SECTOR, Table
 from misspenalty.traces.unknown_sizes import KINDS as UNKNOWN_SIZES
 from misspenalty.traces.values import LONGEST
@@ -119,7 +119,7 @@ class Dialect:
             for line in lines
             if not (comment and line.lstrip().startswith(comment))
         ]
-        if not rows:
+        if not rows or (comment and named_otherwise(lines, comment, self.table.separator, self.table.names)):
             return False
         if self.table.header is not False and self._is_header(rows[0]):
             return True
