@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from misspenalty.errors import InputError
-from misspenalty.io.documents import read_yaml, violation
+from misspenalty.io.documents import allowed, read_yaml, violation
 
 SCHEMA = {"properties": {"heads": {"type": "integer", "minimum": 1}}}
 
@@ -54,6 +54,27 @@ def test_missing_files_and_files_that_are_not_text_are_refused(tmp_path):
 def test_the_worst_fault_is_named():
     assert violation({"heads": 0}, SCHEMA).what == "0; expected a whole number, at least 1"
     assert violation({"heads": 4}, SCHEMA) is None
+
+
+@pytest.mark.parametrize(
+    ("data", "schema", "what"),
+    [
+        ({"x_1": 1, "y": 2}, {"patternProperties": {"^x_": {}}, "additionalProperties": False}, "unknown key 'y'"),
+        ({None: 1}, {"properties": {"zones": {}}, "additionalProperties": False},
+         "unknown key None; expected one of zones"),
+        ("a", {"oneOf": [{"type": "integer"}, {"type": "array", "items": True}]},
+         "'a'; expected a whole number or a list of any number of values"),
+        (7, {"type": "object", "additionalProperties": True}, "7; expected a mapping"),
+        (7, {"type": "array", "prefixItems": [{"type": "integer"}]}, "7; expected a list of any number of values"),
+        (7, False, "False schema does not allow 7"),
+    ],
+)  # fmt: skip
+def test_any_schema_is_put_into_words(data, schema, what):
+    assert violation(data, schema).what == what
+
+
+def test_parts_that_allow_anything_are_no_text():
+    assert allowed({"type": "array", "items": {}}, {}) == allowed({"type": "array", "items": True}, {})
 
 
 def test_no_grammar_of_addresses_is_built():

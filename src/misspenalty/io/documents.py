@@ -1,5 +1,6 @@
 """Read YAML documents, and check them against their schemas."""
 
+import re
 import sys
 from pathlib import Path
 from typing import NamedTuple
@@ -132,12 +133,14 @@ def violation(data, schema):
 def _said(error, schema):
     value, node = error.instance, error.schema
     if error.validator == "additionalProperties" and node["additionalProperties"] is False:
-        known = list(node.get("properties", {}))
-        odd = next(name for name in value if name not in known)
-        return f"unknown key {odd!r}{did_you_mean(str(odd), known) or '; expected one of ' + ', '.join(known)}"
+        known, forms = list(node.get("properties", {})), node.get("patternProperties", {})
+        others = (name for name in value if name not in known)
+        odd = next(name for name in others if not any(re.search(form, str(name)) for form in forms))
+        meant = did_you_mean(odd, known) if isinstance(odd, str) else ""
+        return f"unknown key {odd!r}" + (meant or (f"; expected one of {', '.join(known)}" if known else ""))
     if error.validator == "required":
         return f"the key {next(name for name in error.validator_value if name not in value)} is missing"
-    if error.validator in ("type", "enum", "const", *BOUNDS):
+    if error.validator in ("type", "enum", "const", "anyOf", "oneOf", *BOUNDS):
         found = "empty" if value is None else f"{value!r:.60}"
         return f"{found}; expected {allowed(node, schema)}"
     return error.message[:300]
@@ -154,6 +157,8 @@ def allowed(node, schema):
     node = resolved(node, schema)
     if "expected" in node:
         return node["expected"]
+    if forms := node.get("anyOf") or node.get("oneOf"):
+        return " or ".join(dict.fromkeys(allowed(form, schema) for form in forms))
     if "enum" in node:
         *others, last = (str(value) for value in node["enum"])
         return f"{', '.join(others)} or {last}" if others else last
@@ -175,16 +180,22 @@ def allowed(node, schema):
 def _list(node, schema):
     number = {0: "any number of ", 1: ""}.get(node.get("minItems", 0), f"at least {node.get('minItems')} ")
     values = "different values" if node.get("uniqueItems") else "values"
-    return f"a list of {number}{values}" + (f", each {allowed(node['items'], schema)}" if node.get("items") else "")
+    items = resolved(node.get("items", {}), schema)
+    return f"a list of {number}{values}" + (f", each {allowed(items, schema)}" if items else "")
 
 
 def _mapping(node, schema):
-    values = node.get("additionalProperties") or {}
+    values = resolved(node.get("additionalProperties", {}), schema)
     return f"a mapping of names to {allowed(values, schema)}" if values else "a mapping"
 
 
 def resolved(node, schema):
-    """Return a part of a schema after looking up its ``$ref`` among the schema's definitions."""
+    """Return a part of a schema after looking up its ``$ref`` among the schema's definitions.
+
+    A part that is true or false, which allows anything or nothing, has no keywords.
+    """
+    if isinstance(node, bool):
+        return {}
     if "$ref" in node:
         return schema["$defs"][node["$ref"].removeprefix("#/$defs/")] | node
     return node
