@@ -83,7 +83,7 @@ REMEDY = "say which with --columns (columns=…), such as block=key,time=when,ig
 Roles = dict[str, tuple[int, ...]]
 
 
-@functools.cache
+@functools.lru_cache(maxsize=1 << 12)  # files, perhaps hostile ones, give any number of names
 def meaning(name: str) -> tuple[str, str | int | None] | None:
     """Return the role and unit (of time, or bytes) of a column with this name; None if the name implies no role.
 
