@@ -129,25 +129,37 @@ def test_what_a_dump_of_events_holds_besides_requests_is_counted(opened):
     assert "skipped 5 other lines" in opened(TPOINT).reading.notice("x")
 
 
+SIZE = ("time,lba,{},rw\n1,8,8,R\n", "may hold sizes, .*--columns size={} ")
+OPERATION = ("time,lba,bytes,{}\n1,8,4096,0\n", "may hold operations, .*--columns op={} ")
+DEVICE = ("time,{},offset,bytes\n1,2,0,4096\n", "may name devices, .*--columns device={} ")
+FILE = ("pool,{},offset,bytes\n1,2,0,4096\n", r"may name files, .*device=pool\+{0} .*ignore={0}")
+
+
 @pytest.mark.parametrize(
-    ("header", "row", "message"),
+    ("name", "content", "message"),
     [
-        ("time,lba,{},rw", "1,8,8,R", "may hold sizes, .*--columns size={} "),
-        ("time,lba,bytes,{}", "1,8,4096,0", "may hold operations, .*--columns op={} "),
-        ("time,{},offset,bytes", "1,2,0,4096", "may name devices, .*--columns device={} "),
-        ("pool,{},offset,bytes", "1,2,0,4096", r"may name files, .*device=pool\+{} .*ignore={}"),
+        *(
+            (name, *SIZE)
+            for name in [
+                "blks",
+                "num_lbas",
+                "nr_blk",
+                "blk_cnt",
+                "cnt",
+                "datalen",
+                "iosz",
+                "xfersize",
+                "numberofsectors",
+            ]
+        ),
+        *((name, *OPERATION) for name in ("req_type", "op_code", "write_flag")),
+        *((name, *DEVICE) for name in ("devno", "part", "mount")),
+        *((name, *FILE) for name in ("oid", "inode", "filename")),
     ],
 )
-def test_columns_that_may_change_what_a_request_is_are_asked_about(opened, header, row, message):
-    names = {
-        "size={}": "blks,num_lbas,nr_blk,blk_cnt,cnt,datalen,iosz,xfersize,numberofsectors",
-        "op={}": "req_type,op_code,write_flag",
-        "device={}": "devno,part,mount",
-        "pool": "oid,inode,filename",
-    }
-    for name in next(names[key] for key in names if key in message).split(","):
-        with pytest.raises(InputError, match=f"column {name} " + message.format(name, name)):
-            opened(f"{header.format(name)}\n{row}\n{row}\n")
+def test_columns_that_may_change_what_a_request_is_are_asked_about(opened, name, content, message):
+    with pytest.raises(InputError, match=f"column {name} {message.format(name)}"):
+        opened(content.format(name))
 
 
 def test_names_of_the_kernels_trace_events_are_known(opened):
