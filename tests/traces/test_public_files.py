@@ -129,6 +129,7 @@ def test_what_a_dump_of_events_holds_besides_requests_is_counted(opened):
     assert "skipped 5 other lines" in opened(TPOINT).reading.notice("x")
 
 
+SIZES = ("blks", "num_lbas", "nr_blk", "blk_cnt", "cnt", "datalen", "iosz", "xfersize", "numberofsectors")
 SIZE = ("time,lba,{},rw\n1,8,8,R\n", "may hold sizes, .*--columns size={} ")
 OPERATION = ("time,lba,bytes,{}\n1,8,4096,0\n", "may hold operations, .*--columns op={} ")
 DEVICE = ("time,{},offset,bytes\n1,2,0,4096\n", "may name devices, .*--columns device={} ")
@@ -138,20 +139,7 @@ FILE = ("pool,{},offset,bytes\n1,2,0,4096\n", r"may name files, .*device=pool\+{
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        *(
-            (name, *SIZE)
-            for name in [
-                "blks",
-                "num_lbas",
-                "nr_blk",
-                "blk_cnt",
-                "cnt",
-                "datalen",
-                "iosz",
-                "xfersize",
-                "numberofsectors",
-            ]
-        ),
+        *((name, *SIZE) for name in SIZES),
         *((name, *OPERATION) for name in ("req_type", "op_code", "write_flag")),
         *((name, *DEVICE) for name in ("devno", "part", "mount")),
         *((name, *FILE) for name in ("oid", "inode", "filename")),

@@ -1,6 +1,5 @@
 """Find the layout of a file, that is, the role of each column, from a `Table` and the file's first lines."""
 
-import csv
 import dataclasses
 import itertools
 import re
@@ -13,6 +12,7 @@ import pyarrow.compute as pc
 
 from misspenalty.errors import InputError
 from misspenalty.traces import doubts
+from misspenalty.traces.fields import split
 from misspenalty.traces.table import SEPARATORS, TIME_UNITS, Table
 from misspenalty.traces.time_units import compact_date, epoch_unit, stated_unit
 from misspenalty.traces.values import texts
@@ -115,48 +115,6 @@ class Layout:
     def fields(self, line: bytes) -> list[str] | None:
         """Return the fields of a line, in order; None if a quote is not closed or the line is binary data."""
         return split(line.decode("utf-8", "surrogateescape").strip("\r\n"), self.table.separator, quoted_blanks=True)
-
-
-def split(line: str, separator: str, *, quoted_blanks: bool = False) -> list[str] | None:
-    r"""Return the fields of a line, without surrounding blanks; None if it is binary data or a quote is not closed.
-
-    Quotes around fields are removed, unless the separator is a blank. If `quoted_blanks` is true, blanks at the ends of
-    a quoted field are part of it, as for CSV readers.
-
-    Examples
-    --------
-    >>> split("1, \"a, b\"", ","), split(" 1   2 ", " "), split("1,\"a", ",")
-    (['1', 'a, b'], ['1', '2'], None)
-    >>> split("\" a\" , b ", ",", quoted_blanks=True)
-    [' a', 'b']
-    """
-    if separator == " ":
-        return line.split()
-    if line.count('"') % 2:
-        return None
-    try:
-        fields = next(csv.reader([line], delimiter=separator, skipinitialspace=separator != "\t"), [])
-    except csv.Error:  # a line of binary data
-        return None
-    if quoted_blanks and (' "' in line or '" ' in line or '\t"' in line or '"\t' in line):
-        return _with_quoted_blanks(fields, line, separator)
-    return [field.strip() for field in fields]
-
-
-def _with_quoted_blanks(fields: list[str], line: str, separator: str) -> list[str]:
-    """Trim the fields of a line that are not quoted; of quoted fields, keep exactly what is between the quotes."""
-    blanks = r"[^\S\t]*" if separator == "\t" else r"\s*"
-    end = re.escape(separator)
-    form = re.compile(rf'{blanks}(?:"(?P<quoted>(?:[^"]|"")*)"{blanks}|[^{end}]*)(?:{end}|$)')
-    made, at = [], 0
-    for field in fields:
-        match = form.match(line, at)
-        if match is None:  # a quote in the middle of a field
-            return [each.strip() for each in fields]
-        quoted = match["quoted"]
-        made.append(field.strip() if quoted is None else quoted.replace('""', '"'))
-        at = match.end()
-    return made
 
 
 def resolve(table: Table, head: bytes, path: Path | None = None, *, doubted: bool = True) -> Layout:

@@ -14,7 +14,8 @@ from typing import Any
 from misspenalty.errors import InputError, ParameterError, check_whole
 from misspenalty.io.documents import read_yaml
 from misspenalty.traces.columns import LARGEST_BLOCK
-from misspenalty.traces.layout import named_otherwise, same_names, split
+from misspenalty.traces.fields import split
+from misspenalty.traces.layout import named_otherwise, same_names
 from misspenalty.traces.table import OPTIONS, SECTOR, Table
 from misspenalty.traces.unknown_sizes import KINDS as UNKNOWN_SIZES
 from misspenalty.traces.values import LONGEST
