@@ -150,6 +150,11 @@ def test_columns_that_may_change_what_a_request_is_are_asked_about(opened, name,
         opened(content.format(name))
 
 
+@pytest.mark.parametrize("name", ["qlen", "queuelen", "wavelength", "stacklen", "cachesize", "pathlen"])
+def test_lengths_of_other_things_are_ignored_with_a_notice(opened, name):
+    assert name in opened(f"time,key,{name}\n1,8,8\n").reading.ignored
+
+
 def test_names_of_the_kernels_trace_events_are_known(opened):
     trace = opened("ts_us,dev,sector,nr_sector,rwbs,comm\n15,8:0,0,8,R,x\n16,8:0,8,16,WS,y\n")
     assert trace.ids.tolist() == [0, 1, 2] and trace.write.tolist() == [0, 1, 1]

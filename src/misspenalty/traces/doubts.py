@@ -29,7 +29,7 @@ TELLING = (
      {"size", "sizes", "bytes", "length", "len", "nbytes", "sectors", "nsect", "nsectors", "nblocks", "nblks", "nblk",
       "nlb", "nbyte", "sz", "datasize", "vsize", "osize"},
      r"(n|nr|num|numberof)(blk|block|sector|lba|page)s?|(blk|block|sector|lba|page)s?(cnt|count)|blks|lbas|cnt|bcount"
-     r"|[a-z]+(size|sz|len|length)"),
+     r"|(?!q|queue|wave|stack|cache|batch|path|url|name)[a-z]+(size|sz|len|length)"),
     (("op", "write", "read", ACTION), "operation",
      {"rw", "rwbs", "iotype", "opcode", "optype", "operation", "iswrite", "isread", "readwrite"},
      r"(op|io|req|request|cmd|command|access|rw)(code|type|kind|flag)|(read|write)flag"),
