@@ -500,8 +500,8 @@ def test_other_commas_separate_columns(opened, line):
         pytest.param(
             {"time_iso8601": "2024-03-01T12:00:00+00:00", "request_method": "GET", "request_uri": "/a0", "status": 200,
              "body_bytes_sent": 1000},
-            "(echo time,op,request_uri,body_bytes_sent; jq -r '[.time_iso8601,.request_method,.request_uri,"
-            ".body_bytes_sent]|@csv') < FILE",
+            "(echo time,op,request_uri,status,body_bytes_sent; jq -r '[.time_iso8601,.request_method,.request_uri,"
+            ".status,.body_bytes_sent]|@csv') < FILE",
             {"time": "time", "block": "request_uri", "size": "body_bytes_sent", "op": "op"},
             id="of nginx",
         ),
@@ -514,7 +514,8 @@ def test_other_commas_separate_columns(opened, line):
         ),
         pytest.param(
             {"agent.id": "x", "url": {"address": "/a"}, "event": {"type": "y"}, "object.id": 5, "ts": 7},
-            "(echo object_id,ts; jq -r '[.\"object.id\",.ts]|@csv') < FILE",
+            "(echo agent_id,url_address,event_type,object_id,ts; jq -r '[.\"agent.id\",.url.address,.event.type,"
+            ".\"object.id\",.ts]|@csv') < FILE",
             {"block": "object_id", "time": "ts"},
             id="ids of several things",
         ),

@@ -27,7 +27,7 @@ THOUSANDS = re.compile(r"\d{1,3}(\.000)+")
 TELLING = (
     (("size", "sectors", "count", "repeat"), "size",
      {"size", "sizes", "bytes", "length", "len", "nbytes", "sectors", "nsect", "nsectors", "nblocks", "nblks", "nblk",
-      "nlb", "nbyte", "sz", "datasize", "vsize", "osize"},
+      "nlb", "nbyte", "sz", "datasize", "vsize", "osize", "written"},
      r"(n|nr|num|numberof)(blk|block|sector|lba|page)s?|(blk|block|sector|lba|page)s?(cnt|count)|blks|lbas|cnt|bcount"
      r"|(?!q|queue|wave|stack|cache|batch|path|url|name)[a-z]+(size|sz|len|length)"),
     (("op", "write", "read", ACTION), "operation",
@@ -39,7 +39,10 @@ DEVICES = {"disk", "device", "dev", "drive", "volume", "vol", "lun", "unit", "ss
            "server", "node", "machine", "instance", "image", "rbd", "target", "namespace", "devno", "diskno", "part",
            "fs", "filesystem", "mount", "rel"}  # fmt: skip
 # Unless addresses are those of whole disks, these words count like those of DEVICES.
-HOLDERS = {"file", "filename", "inode", "container", "object", "blob"}
+HOLDERS = {"file", "filename", "inode", "container", "object", "blob", "dataset", "database", "dbnode", "space",
+           "spcnode", "relnode", "fork", "forknum", "forknumber", "relforknumber"}  # fmt: skip
+# Unpunctuated names of columns whose values number the pages or blocks of a file, besides NEIGHBOURS.
+NUMBERS_OF_PAGES = ("pageid", "pagenumber", "pagenum", "blocknum", "relblocknumber")
 OF_DISKS = ("lpn", "lpa")  # names of columns with addresses of whole disks
 BESIDE = {"id", "no", "nr", "num", "number", "name", "index", "uuid", "logical", "physical", "virtual", "storage",
           "client", "guest", "major", "minor"}  # fmt: skip
@@ -79,6 +82,9 @@ def check(table: Table, names: Sequence[str], roles: Roles, columns: Columns, pa
 def _doubts(table: Table, names: Sequence[str], roles: Roles, columns: Columns) -> Iterator[tuple[str, str]]:
     used = {place for places in roles.values() for place in places}
     used |= {place for place, name in enumerate(names) if left_out(name, place, table)}
+    apart = [
+        name for place, name in enumerate(names) if place not in used and _may_name_devices(name, names, roles, table)
+    ]
     for place, name in enumerate(names):
         found = {value.strip() for value in columns[place]}
         if place in used:
@@ -113,17 +119,16 @@ def _doubts(table: Table, names: Sequence[str], roles: Roles, columns: Columns) 
                 f"column {name} may say where a request ends, and no column says how long it is",
                 f"replace it with a length (size, sectors, count), or omit it: --columns ignore={name} (columns=…)",
             )
-        if _may_name_devices(name, names, roles):
+        if name in apart:
+            known = [names[at] for at in roles.get("device", ())]
+            several, files = len(apart) > 1, known and name.strip().lower() in FILES
+            them = "them" if several or known else "it"
             yield (
-                f"column {name} may name devices, whose addresses would be mixed",
-                f"state it with --columns device={name} (columns=…), or leave it out with ignore={name}",
-            )
-        if name.strip().lower() in FILES and {"offset", "device"} <= roles.keys() and "device" not in table.columns:
-            devices = "+".join(names[at] for at in roles["device"])
-            yield (
-                f"column {name} may name files, whose addresses would be mixed",
-                f"state them with --columns device={devices}+{name} (columns=…), or leave the column out with"
-                f" ignore={name} if addresses are those of {devices}",
+                f"column{'s' * several} {' and '.join(apart)} may name {'files' if files else 'devices'}, whose"
+                " addresses would be mixed",
+                f"state {them} with --columns device={'+'.join([*known, *apart])} (columns=…), or leave"
+                f" {'them' if several else 'it'} out with ignore={'+'.join(apart)}"
+                + (f" if addresses are those of {'+'.join(known)}" if known else ""),
             )
         if column := _may_complete_paths(name, found, names, roles, columns):
             key = names[roles["block"][0]]
@@ -137,14 +142,20 @@ def _doubts(table: Table, names: Sequence[str], roles: Roles, columns: Columns) 
                 f"column {name} may hold the status of answers, and answers with 304 have no body",
                 f"state it with --columns status={name} (columns=…), or leave it out with ignore={name}",
             )
-        for known, what, words, form in TELLING:
-            plain = "".join(filter(str.isalnum, name.lower()))
-            if not roles.keys() & set(known) and (words & words_of(name) or re.fullmatch(form, plain)):
-                role = known[0]
-                yield (
-                    f"column {name} may hold {what}s, and no column was recognised as the {what}",
-                    f"state it with --columns {role}={name} (columns=…), or leave it out with ignore={name}",
-                )
+        for telling, what, words, form in TELLING:
+            if roles.keys() & set(telling) or not _tells(name, words, form):
+                continue
+            role = telling[0]
+            others = [
+                other
+                for at, other in enumerate(names)
+                if role == "size" and at not in used and other != name and _tells(other, words, form)
+            ]
+            adding = f" ({role}={'+'.join([name, *others])} if they add up)" if others else ""
+            yield (
+                f"column {name} may hold {what}s, and no column was recognised as the {what}",
+                f"state it with --columns {role}={name}{adding} (columns=…), or leave it out with ignore={name}",
+            )
     key = names[roles["block"][0]] if "block" in roles else ""
     if "count" in roles and key and not _is_neighbour(key) and "count" not in table.columns:
         name = names[roles["count"][0]]
@@ -193,6 +204,10 @@ def _doubts(table: Table, names: Sequence[str], roles: Roles, columns: Columns) 
     yield from _doubted_offsets(table, names, roles, columns, sizes)
 
 
+def _tells(name: str, words: set[str], form: str) -> bool:
+    return bool(words & words_of(name) or re.fullmatch(form, "".join(filter(str.isalnum, name.lower()))))
+
+
 def _may_be_sectors(table: Table, names: Sequence[str], roles: Roles, columns: Columns) -> bool:
     """Return whether a column that was taken for keys may hold addresses of requests to a disk, in sectors.
 
@@ -209,11 +224,16 @@ def _may_be_sectors(table: Table, names: Sequence[str], roles: Roles, columns: C
     return all(value.strip().isdecimal() for value in columns[roles["block"][0]])
 
 
-def _may_name_devices(name: str, names: Sequence[str], roles: Roles) -> bool:
-    """Return whether a column may name devices in a table that has addresses and no other column for devices."""
+def _may_name_devices(name: str, names: Sequence[str], roles: Roles, table: Table) -> bool:
+    """Return whether a column may name devices, or parts of them, in a table of addresses; a user's choice counts."""
     words, places = words_of(name), roles.get("block", ())
-    addresses = roles.keys() & {"offset", "sector"} or any(_is_neighbour(names[place]) for place in places)
-    known = roles.keys() & {"device", SPACE}
+    addresses = roles.keys() & {"offset", "sector"} or any(
+        _is_neighbour(names[place]) or "".join(filter(str.isalnum, names[place].lower())) in NUMBERS_OF_PAGES
+        for place in places
+    )
+    known = SPACE in roles or "device" in table.columns
+    if not known and {"offset", "device"} <= roles.keys() and name.strip().lower() in FILES:
+        return True
     whole = "sector" in roles or any(names[place].strip().lower() in OF_DISKS for place in places)
     telling = DEVICES if whole else DEVICES | HOLDERS
     return bool(addresses and not known and words & telling and words <= telling | BESIDE)

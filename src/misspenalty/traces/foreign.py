@@ -74,6 +74,8 @@ TEXTS = (
     (r"^\s*r\s+b\s+swpd", "what vmstat prints", SUMMARY),
     (r"\A\s*(Process Name|Kbytes)\s*[=:]", "a histogram of request sizes", SUMMARY),
     (r"^TIME\(ms\)\s+DISK\s+COMM", "what biosnoop.bt prints, without addresses", "use biosnoop of bcc"),
+    (r"\A\+-[-+]+\+\s*\n\|", "a table in a frame, as MySQL's client prints it",
+     "print it with tabs (mysql --batch), or leave out the lines of the frame: --comment + (comment=…)"),
     (r"\A% time +seconds", "the summary that strace -c prints", CALLS),
     (r"\A(\[pid +\d+\] |\d+ +)?([\d.:]+ )?(execve|read|write|pread64|pwrite64|openat|open|lseek)\(.*\) += ",
      "what strace prints", CALLS),
@@ -124,13 +126,13 @@ def recognise(head: bytes) -> tuple[str, str] | None:
 def as_table(text: str) -> str:
     """Return how to write lines of JSON as a table, with a command that names the keys of the first object in `text`.
 
-    Keys whose names or values imply a role are written; if none of them gives the place of a request, all keys are
-    written, or those that may matter if there are many.
+    All keys are written or, if there are many, those whose names or values imply a role and, if none of these gives the
+    place of a request, also those that may matter.
 
     Examples
     --------
     >>> as_table('{"ts": 1, "req": {"key": "k0"}, "op": "GET", "status": 200}')
-    "write a table: (echo ts,key,op; jq -r '[.ts,.req.key,.op]|@csv') < FILE"
+    "write a table: (echo ts,key,op,status; jq -r '[.ts,.req.key,.op,.status]|@csv') < FILE"
     """
     try:
         first = json.JSONDecoder().raw_decode(text.lstrip())[0]
@@ -139,9 +141,9 @@ def as_table(text: str) -> str:
         return TABLE
     told = [row for row in found if row[2]]
     placed = any((known := meaning(name)) is not None and known[0] in PLACES for _, _, name in told)
-    rows = told if placed else [(keys, value, name or _plain(keys[-1])) for keys, value, name in found]
+    rows = [(keys, value, name or _plain(_last(keys))) for keys, value, name in found]
     if len(rows) > MOST_KEYS:
-        rows = [row for row in rows if row in told or LIKELY & words_of(row[0][-1])]
+        rows = told if placed else [row for row in rows if row in told or LIKELY & words_of(row[0][-1])]
     if not rows or len(rows) > MOST_KEYS or any("'" in key for keys, _, _ in rows for key in keys):
         return TABLE
     names = ",".join(_plain("_".join(keys)) if _is_twice(name, rows) else name for keys, _, name in rows)

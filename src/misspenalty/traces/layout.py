@@ -28,6 +28,7 @@ MOST_ABOVE = 10  # a header is looked for among this many lines
 COMMENTS = ("#", "//", "%", "--")  # characters with which comments may begin
 NAMED_ABOVE = "columns named by the comment above the first row"
 FIELDS = re.compile(r"\s*Fields:\s*|fields\t")  # precedes the names of columns in logs of the W3C's format, and Zeek's
+TABS = """separate the fields by tabs (perl -pe 's/("[^"]*")| /$1||"\\t"/ge' FILE)"""
 RULE = re.compile(r"[-+|:= ]*--[-+|:= ]*")  # a line under a header
 LOOKED_AT = 1000  # number of rows that are compared with the names of their columns
 INT, TEXT = pa.int64(), pa.string()
@@ -297,8 +298,8 @@ def _described(table: Table, lines: list[str], rows: list[tuple[int, str]], path
                 f" although {above[:40].strip()!r} names {len(max(headings, key=len))} columns",
                 path=path,
                 line=at + 1,
-                remedy=f"{'separate the fields by tabs' if quoted else 'correct that comment'}, or describe lines with"
-                " a regular expression (--pattern)",
+                remedy=f"{TABS if quoted else 'correct that comment'}, or describe lines with a regular expression"
+                " (--pattern)",
             )
     if not header and not notes and not table.columns:
         raise InputError(

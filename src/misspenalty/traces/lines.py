@@ -17,8 +17,9 @@ import pyarrow.compute as pc
 
 from misspenalty.errors import InputError
 from misspenalty.traces.compression import open_stream, read_some
-from misspenalty.traces.layout import Layout
+from misspenalty.traces.layout import Layout, same_names
 from misspenalty.traces.spelling import NUMBERS, has_exponents, is_padded
+from misspenalty.traces.vocabulary import PLACES
 
 CHUNK = 1 << 22  # bytes read at a time
 BLOCK = 1 << 20  # bytes that pyarrow divides at a time
@@ -48,13 +49,19 @@ class Batch:
     skipped: int = 0  # number of lines that are not requests
     repeated: int = 0  # number of headers between rows
     numbers: np.ndarray | None = None  # number of each row's line in `text`, from 0, if a pattern selected the lines
-    exponents: bool = False  # whether a key that is a number is written with an exponent
+    exponents: bool = False  # whether a key or an address is a number with an exponent
     padded: bool = False  # whether a key that is a number begins with a zero, as in 007 or 0x7
     rest: InputError | None = None  # the error about the line after these rows, if it cannot be divided
 
     def error(self, row: int, place: int, what: str = "", remedy: str | None = None) -> InputError:
         """Return the error about a value that cannot be read."""
         number, line = self.line(row)
+        if self.layout.named and same_names(self.layout.fields(line) or [], self.layout.names):
+            return InputError(
+                f"names the columns again, {shown(line)!r}", path=self.path, line=number,
+                expected="a request", remedy="delete the line if its columns are in the order of the first header, or"
+                " else split the file above it",
+            )  # fmt: skip
         field = f"field {place + 1} ({self.layout.names[place]})"
         if what:
             return InputError(f"{field} in {shown(line)!r}: {what}", path=self.path, line=number)
@@ -219,7 +226,7 @@ def divide(batch: Batch, kinds: dict[int, pa.DataType]) -> None:
         if layout.table.key == "auto":
             batch.padded = any(is_padded(table[place]) for place in layout.roles.get("block", ()))
         if layout.table.key in NUMBERS:
-            batch.exponents = any(has_exponents(table[place]) for place in layout.roles.get("block", ()))
+            batch.exponents = any(has_exponents(table[place]) for place in _places(layout))
         table = {place: _as_written(column, place, kinds) for place, column in table.items()}
     if divided and (b" " in text or b"\t" in text):
         table = {place: _trimmed(column) for place, column in table.items()}
@@ -330,14 +337,22 @@ def _split(batch: Batch, places: dict[int, pa.DataType]) -> dict[int, pa.Array]:
             continue
         fields = layout.fields(line)
         if fields is None or len(fields) < least or (len(fields) > wanted and not table.open_ended):
+            remedy: str | None = "correct the line, or delete it if it is no request or was cut off"
             if fields is None:
                 what = f"a quote is not closed in {shown(line)!r}; values must not contain line breaks"
+                remedy = None
             elif len(fields) > wanted:
                 what = f"too many fields in {shown(line)!r}"
+                if len(fields) == wanted + 1 and not fields[-1]:
+                    remedy = (
+                        f"delete the {table.separator!r} at the end of each line: sed 's/{table.separator}\\r*$//' FILE"
+                    )
             else:
                 place = len(fields)
                 what = f"field {place + 1} ({layout.names[place]}) missing or malformed in {shown(line)!r}"
-            batch.rest = InputError(what, path=batch.path, line=number, expected=layout.grammar())
+                if place == wanted - 1 and layout.heading.endswith(table.separator.encode()):
+                    remedy = f"delete the {table.separator!r} at the end of the header"
+            batch.rest = InputError(what, path=batch.path, line=number, expected=layout.grammar(), remedy=remedy)
             break
         for place, column in values.items():
             column.append(fields[place])
@@ -365,6 +380,11 @@ def _as_written(column: pa.Array, place: int, kinds: dict[int, pa.DataType]) -> 
 
 def _trimmed(column: pa.Array) -> pa.Array:
     return pc.ascii_trim_whitespace(column) if pa.types.is_string(column.type) else column
+
+
+def _places(layout: Layout) -> list[int]:
+    """Return the columns that hold keys or addresses."""
+    return [place for role in PLACES for place in layout.roles.get(role, ())]
 
 
 def _match(batch: Batch) -> None:
@@ -396,6 +416,7 @@ def _match(batch: Batch) -> None:
     texts = {place: found.field(layout.names[place]).view(pa.string()) for place in layout.kinds}
     keys = [texts[place] for place in layout.roles.get("block", ())]
     batch.padded = layout.table.key == "auto" and any(map(is_padded, keys))
-    batch.exponents = layout.table.key in NUMBERS and any(map(has_exponents, keys))
+    places = [texts[place] for place in _places(layout)]
+    batch.exponents = layout.table.key in NUMBERS and any(map(has_exponents, places))
     batch.columns = {place: _as_written(texts[place], place, {place: kind}) for place, kind in layout.kinds.items()}
     batch.rows = len(found)

@@ -172,8 +172,8 @@ class Devices:
 class Clock:
     """Converter of times to ns since the trace's first request or, if `from_start`, since 0."""
 
-    def __init__(self, ns, path, from_start=False):
-        self.ns, self.path, self.from_start = ns, path, from_start
+    def __init__(self, ns, path, from_start=False, remedy=None):
+        self.ns, self.path, self.from_start, self.remedy = ns, path, from_start, remedy
         self.first = 0 if from_start else None  # ns
 
     def since_start(self, ticks, ns=None):
@@ -193,8 +193,9 @@ class Clock:
         for tick in (int(ticks.min()), int(ticks.max())):
             if abs(tick * ns - self.first) > limit:
                 raise InputError(
-                    f"time {tick} is out of range", path=self.path, expected=f"within {limit} ns of {start}"
-                )
+                    f"time {tick} is out of range", path=self.path, expected=f"within {limit} ns of {start}",
+                    remedy=self.remedy,
+                )  # fmt: skip
         whole, part = divmod(self.first, ns)
         return (ticks - whole) * ns - part
 

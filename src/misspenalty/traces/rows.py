@@ -14,7 +14,7 @@ from misspenalty.traces import spelling, unknown_sizes, values
 from misspenalty.traces.devices import DeviceNumbers
 from misspenalty.traces.lifetimes import DELETE, Lifetimes
 from misspenalty.traces.reader import LARGEST_ADDRESS, LARGEST_REQUEST, LONGEST_TIME, Clock, Requests, extents
-from misspenalty.traces.reading import Reading
+from misspenalty.traces.reading import Reading, counted
 from misspenalty.traces.table import OPERATIONS, SECTOR, TIME_UNITS, TRUTHS, Table
 from misspenalty.traces.time_units import LAST_YEAR, unit_since_epoch, year_of
 from misspenalty.traces.unknown_sizes import UNKNOWN
@@ -61,7 +61,7 @@ class Rows:
         if self.lives is None:
             self.operations = {name: "ignore" if what == "delete" else what for name, what in table.operations.items()}
         self.devices = DeviceNumbers()
-        self.clock = Clock(1, path, table.from_start)
+        self.clock = Clock(1, path, table.from_start, "--time-unit (time_unit=…) states the unit of the times")
         self.counts: dict[str, tuple[str, int]] = {}
         self.skipped: dict[str, int] = {}
         self.earlier = self.unknown = self.empty = 0
@@ -69,7 +69,7 @@ class Rows:
         self.began: int | None = None  # first time as it is written, ns
         self.lengths: dict[str, tuple[int, int]] = {}  # role: number of values not divisible by 512, of all
         self.padded = False  # whether a key that is a number begins with a zero
-        self.exponents = False  # whether a key that is a number is written with an exponent
+        self.exponents = False  # whether a key or an address is a number with an exponent
         self.ends: set[str] = set()  # has "below" if a key is below 0, "beyond" if a key is above 2**63 - 1
         self.zoned: set[bool] = set()  # whether times state their zone; {False, True} if only some do
         self.midnights = 0  # how often times of day fall by more than half a day
@@ -217,6 +217,9 @@ class Rows:
             said.append(f"answers that may not be whole objects have the bytes sent as their size: {shown}")
         if self.empty:
             said.append(f"{self.empty:,} request{'s' * (self.empty > 1)} of 0 bytes, each taken for one block")
+        for name, (what, count) in self.counts.items():
+            if name.lower() in self.table.several and what != "ignore":
+                said.append(f"only the first argument of {name} is taken for a key ({counted(count, 'requests')})")
         if self.table.assumes_time and any(role in columns for role in TIMES):
             said.append(f"times taken as {self.table.time_unit} (--time-unit)")
         said += self._implausible(columns)
@@ -232,7 +235,10 @@ class Rows:
             often = f"{self.midnights:,} time{'s' * (self.midnights > 1)}"
             said.append(f"times of day without a date fall {often} by more than 12 hours, as at midnight: add the date")
         if self.exponents:
-            said.append("keys are written with exponents, which may have lost digits and made different keys equal")
+            what = "keys" if "block" in columns else "addresses"
+            said.append(
+                f"{what} are written with exponents, which may have lost digits and made different {what} equal"
+            )
         return tuple(said)
 
     def _implausible(self, columns: dict[str, str]) -> list[str]:
@@ -324,6 +330,8 @@ class Rows:
         address = role in ("offset", "sector")
         blanks = role == "size" and ("blank" in self.table.unknown_sizes or self._of_pattern)
         hexadecimal = self.table.key == "hex" and address
+        if address and values.is_text(column) and self.table.key in spelling.NUMBERS:
+            self.exponents = self.exponents or spelling.has_exponents(column)
         numbers = values.sizes(column) if blanks else values.whole(column, hexadecimal=hexadecimal)
         chosen = self.table.address_unit if address else self.table.size_unit if role in ("size", "sectors") else None
         unit = chosen or UNITS[role]

@@ -25,8 +25,29 @@ MEANINGS = ("read", "write", "both", "delete", "ignore")
 KEYS = ("auto", "number", "text", "hex", "words")
 ORDERS = ("file", "time")
 LIFETIMES = ("ignore", "honour")
-READS = ("r", "read", "rd", "rs", "ra", "rm", "rsm", "ram", "get", "gets", "load", "rb", "false")
-WRITES = ("w", "write", "wr", "ws", "wm", "wsm", "wf", "wfs", "wfsm", "set", "put", "store", "wb", "true")
+READS = ("r", "read", "rd", "rs", "ra", "ras", "rm", "rsm", "ram", "get", "gets", "load", "rb", "false")
+WRITES = (
+    "w",
+    "write",
+    "wr",
+    "ws",
+    "wm",
+    "wsm",
+    "wf",
+    "wfs",
+    "wfsm",
+    "fw",
+    "fws",
+    "fwf",
+    "fwfs",
+    "fwfsm",
+    "fwsm",
+    "set",
+    "put",
+    "store",
+    "wb",
+    "true",
+)
 OPERATIONS = {word: "read" for word in READS} | {word: "write" for word in WRITES}
 TRUTHS = {"0": "read", "1": "write", "f": "read", "t": "write", "false": "read", "true": "write", "no": "read",
           "yes": "write", "n": "read", "y": "write"}  # fmt: skip
@@ -104,6 +125,8 @@ class Table:
         Whether the words of `OPERATIONS` and `TRUTHS` keep their meaning where `operations` says nothing else.
     unknown_sizes : tuple of str
         What marks an unknown size: ``blank``, or ``zero`` in a read's last column of sizes.
+    several : tuple of str
+        Operations, in lower case, whose lines name several keys, or name a key after other arguments.
     hosts : tuple of str
         Regular expressions, each with one group, which matches a possible host that no column holds.
     """
@@ -131,6 +154,7 @@ class Table:
     example: str = ""
     usual: bool = True
     unknown_sizes: tuple[str, ...] = ()
+    several: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
 
     def asked(self, *roles: str) -> set[str]:

@@ -25,6 +25,8 @@ LARGEST = np.uint64(0x7FFFFFFFFFFFFFFF)
 DIGITS = {2: 11, 4: 24, 8: 53}  # binary digits of a floating-point number, by its bytes
 LONGEST = 64  # maximum number of characters of a number
 MOST_SHOWN = 8  # operations in a message
+# Operations that a message proposes to take for writes: those of SCSI (42 is 0x2A), and words.
+WRITES = "2a|8a|42|138|.*(wr|put|set|ins|upd|modif|creat|append|upload|post|store|push|add).*"
 LEAVE_OUT = ", or leave the column out with --columns ignore=… (columns=…)"
 
 
@@ -449,7 +451,9 @@ def _expected_operations(unknown: list[str], known: dict[str, str], usual: dict[
     shown = [f"{name or 'blank'} ({what})" for name, what in words.items()][:MOST_SHOWN]
     shown += ["…"] * (len(words) > MOST_SHOWN)
     shown += ["R or W, read or write, get or set"] if usual is OPERATIONS else []
-    named = ",".join(f"{name}=read" for name in unknown[:MOST_SHOWN]) + ",…" * (len(unknown) > MOST_SHOWN)
+    writing = re.compile(f"(?i){WRITES}|1" if "0" in unknown else f"(?i){WRITES}")
+    likely = (f"{name}={'write' if writing.fullmatch(name) else 'read'}" for name in unknown[:MOST_SHOWN])
+    named = ",".join(likely) + ",…" * (len(unknown) > MOST_SHOWN)
     it_means = "it means" if len(unknown) == 1 else "they mean"
     return f"{', '.join(shown)}; say what {it_means} with --operations {named} (or write, or ignore; operations=…)"
 

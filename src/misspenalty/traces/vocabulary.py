@@ -45,7 +45,7 @@ ROLES: dict[str, tuple[str, ...]] = {
                "tablespace_id", "space_id"),
     "time": ("time", "timestamp", "ts", "op_time", "datetime", "date", "arrival", "arrival_time", "relative_unix",
              "issue_time", "start_time", "request_time", "unix_time", "epoch", "elapsed", "elapsed_time", "time_offset",
-             "relative_time", "rel_time", "event_time", "log_time", "time_stamp", "real_time"),
+             "relative_time", "rel_time", "event_time", "log_time", "time_stamp", "real_time", "clock_time"),
     "status": ("sc_status", "http_status", "http_status_code"),
     "ttl": ("ttl", "time_to_live", "max_age"),
     "time_s": ("seconds",),
@@ -225,10 +225,12 @@ def assign(
 
 def _both_of(role: str, columns: Sequence[str]) -> str:
     """Return what to do about columns that may all have one role."""
-    if role != "device":
+    if role not in ("device", "size"):
         return REMEDY
-    chosen = f"say which with --columns (columns=…), such as device={columns[0]},ignore={'+'.join(columns[1:])}"
-    return f"{chosen}, or device={'+'.join(columns)} if each pair is a device"
+    chosen = f"say which with --columns (columns=…), such as {role}={columns[0]},ignore={'+'.join(columns[1:])}"
+    return (
+        f"{chosen}, or {role}={'+'.join(columns)} if {'each pair is a device' if role == 'device' else 'they add up'}"
+    )
 
 
 def _further_devices(names: Sequence[str], roles: set[str], taken: set[int]) -> dict[str, list[int]]:
@@ -242,9 +244,13 @@ def _further_devices(names: Sequence[str], roles: set[str], taken: set[int]) -> 
 
 def _pair(role: str, names: Sequence[str], places: Sequence[int]) -> tuple[int, ...]:
     """Return the places of two columns that make up `role` together, in their order; empty if they do not."""
-    place_of = {names[place].strip().lower(): place for place in places}
-    pair = tuple(place_of.get(name, -1) for name in PAIRS.get(role, ()))
+    place_of = {_unpunctuated(names[place]): place for place in places}
+    pair = tuple(place_of.get(_unpunctuated(name), -1) for name in PAIRS.get(role, ()))
     return pair if len(pair) == len(places) and -1 not in pair else ()
+
+
+def _unpunctuated(name: str) -> str:
+    return "".join(filter(str.isalnum, name.lower()))
 
 
 def _drop_what_was_chosen(found: dict[str, list[int]], roles: Roles) -> None:

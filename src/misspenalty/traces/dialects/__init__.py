@@ -51,6 +51,7 @@ KEYS = {
     "whole_sectors": "whether offsets and sizes are multiples of 512 bytes; a note says if most are not",
     "header_has": "names of columns by which a header is recognised",
     "unknown_sizes": "what stands for an unknown size: blank, or zero (only in a read's last column of sizes)",
+    "several": "operations, in small letters, of whose arguments only the first counts as a key; a note says so",
     "suffixes": "endings of file names by which a file is recognised even if its numbers could mean other things",
     "named": "whether users have to name the format (unless a suffix fits), as its lines could mean other things",
     "hosts": "regular expressions of lines, each with one group, which matches a possible host or service that no"
@@ -64,7 +65,7 @@ KEYS = {
     "fractions": "columns in each of which some value has a decimal point",
 }
 EVIDENCE = ("zero", "steady", "not_bytes", "fractions")  # keys that name columns present in every row
-LISTS = ("actions", "fields", "header_has", "hosts", "unknown_sizes", "suffixes", *EVIDENCE)
+LISTS = ("actions", "fields", "header_has", "hosts", "several", "unknown_sizes", "suffixes", *EVIDENCE)
 
 
 @dataclass(frozen=True)
@@ -246,6 +247,7 @@ def load(path: Path) -> Dialect:
             example=str(entries["example"]).splitlines()[0],
             usual="operations" not in entries,
             unknown_sizes=tuple(map(str, entries.get("unknown_sizes", ()))),
+            several=tuple(entries.get("several", ())),
             hosts=tuple(entries.get("hosts", ())),
         ).changed(**{key: entries[key] for key in OPTIONS if key in entries})
         if table.pattern:

@@ -13,7 +13,7 @@ from misspenalty.traces.dialects import dialects
 from misspenalty.traces.doubts import mixed_hosts
 from misspenalty.traces.layout import resolve
 from misspenalty.traces.lines import batches, with_newlines, without_mark
-from misspenalty.traces.reader import Format, register
+from misspenalty.traces.reader import PARQUET, Format, register
 from misspenalty.traces.rows import Rows, check_lifetimes, remedy_of
 from misspenalty.traces.table import OPTIONS, Table
 from misspenalty.traces.vocabulary import PLACES
@@ -92,6 +92,8 @@ def sniff(name, head):
 
     A file whose first two lines fit a dialect has an odd line further on, which the dialect's reader names.
     """
+    if head.startswith(PARQUET):
+        return False
     try:
         form = resolve(Table(), with_newlines(without_mark(head[:HEAD])), doubted=False)
     except (InputError, ParameterError):
