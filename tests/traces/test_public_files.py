@@ -6,6 +6,7 @@ hand.
 
 import json
 import re
+import subprocess
 import time
 
 import pyarrow as pa
@@ -53,6 +54,17 @@ BALEEN = "".join(f"7 {rest} 5\n" for rest in ("0 131072 15.5 1 2 3 4 1", "131072
 QUERIES = "".join(f"0x0{key} {rest} 15900000000000{time}\n" for key, rest, time in (
     (1, "1 0 24", "00"), (1, "0 0 0", "10"), (2, "6 0 0", "20"), (1, "2 0 0", "20"), (1, "5 1 30", "30")))  # fmt: skip
 TABLE = "time,op,lba,size\n1,R,8,4096\n2,W,16,4096\n"
+DARSHAN = """# darshan log version: 3.21
+
+# DXT, file_id: 9457796068806373448, file_name: /a
+# Module    Rank  Wt/Rd  Segment          Offset       Length    Start(s)      End(s)
+ X_POSIX       0  write        0               0         8192      0.5100      0.0200
+ X_MPIIO       0  write        0               0         8192      0.5000      0.0300
+
+# DXT, file_id: 8, file_name: /b
+# Module    Rank  Wt/Rd  Segment          Offset       Length    Start(s)      End(s)
+ X_POSIX       0   read        0               0         4096      0.7100      0.0400
+"""
 FRAMED = "+------+-----+\n| time | key |\n+------+-----+\n|    1 | a   |\n+------+-----+\n"
 PAGES = "ts,db,rel,fork,block\n1,1,5,0,7\n2,1,6,0,7\n3,1,6,1,7\n"
 
@@ -141,6 +153,16 @@ def test_public_files_are_read(opened, content, options, format, ids, writes, ti
         (TABLE.replace("R", "42").replace("W", "40"), "--operations 42=write,40=read "),
         ("op,key\nFETCH,a\nUPDATE,b\n", "--operations FETCH=read,UPDATE=write "),
         ("timestamp,key\n0,a\n1600000000000500,b\n", "time 1600000000000500 is out of range.*--time-unit"),
+        (DARSHAN, r"is a log of Darshan, which names files in comments.*darshan-dxt-parser prints: \(echo file op"),
+        ("ts,extent_id,offset,size\n1,5,0,4096\n", "column extent_id may name devices.*device=extent_id "),
+        ("ts,fh,page\n1,5,0\n", "column fh may name devices.*device=fh "),
+        ("ts,dev,ino,pfn,ofs\n1,8:0,5,7,0\n", r"column ino may name files.*device=dev\+ino "),
+        ("ts,ino,index\n1,5,0\n", "column index may number the pages of ino; .*block=index,device=ino "),
+        ("seconds,nanoseconds,key\n1,500,a\n", "column nanoseconds may hold the fractions of times.*ignore=nanosec"),
+        ("tv_sec,tv_usec,key\n1,500,a\n", "column tv_usec may hold the fractions of times"),
+        ("ts,url,status,bytes\n1,/a,206,100\n", "those with 304 or 206 are not whole objects; .*status=status "),
+        ("time,lba,blk_cnt\n1,8,8\n", r"size=blk_cnt \(columns=…\), and its unit with --size-unit 4KB"),
+        ("cmd,lba,size\n0x28,8,4096\n0x2A,8,4096\n", "--operations 0x28=read,0x2A=write "),
         (FRAMED, r"MySQL's client prints it; .*--comment \+"),
         ('{"ts": 1, "key": "a", "blk_cnt": 8}\n', r"\(echo ts,key,blk_cnt; jq -r '\[.ts,.key,.blk_cnt\]"),
     ],
@@ -274,3 +296,42 @@ def test_a_parquet_file_is_never_taken_for_text(tmp_path):
     pq.write_table(pa.table({"ts": [1.0, 2.0], "key": [1.5, 2.5]}), tmp_path / "found")
     with pytest.raises(InputError, match=r"row 1, column key: 1\.5 is not a whole number"):
         open_trace(tmp_path / "found")
+
+
+def test_the_command_for_a_log_of_darshan_makes_a_table_that_is_read(opened):
+    with pytest.raises(InputError) as refusal:
+        opened(DARSHAN)
+    command = re.search(r"\(echo .*FILE", str(refusal.value))[0].replace(" < FILE", "")
+    made = subprocess.run(["sh", "-c", command], input=DARSHAN, text=True, check=True, capture_output=True).stdout
+    trace = opened(made)
+    assert trace.ids.tolist() == [0, 1, 2] and trace.write.tolist() == [1, 1, 0]
+    assert trace.time.tolist() == [0, 0, 2 * 10**8]
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "address_unit", "size_unit"),
+    [
+        ("time,lba,num_lbas\n1,8,8\n", "size=num_lbas", 512, 512),
+        ("time,lba,nsectors\n1,8,8\n", "size=nsectors", 512, 512),
+        ("time,start_mb,xferKB\n1,8,8\n", "offset=start_mb,size=xferKB", 1 << 20, 1 << 10),
+        ("time,lba,bytes\n1,512,4096\n", "offset=lba", 1, 1),
+        ("key,size_gb\na,1\n", "size=size_gb", None, 1 << 30),
+    ],
+)
+def test_units_in_the_names_of_columns_that_the_user_names_hold(opened, rows, columns, address_unit, size_unit):
+    reading = opened(rows, columns=columns).reading
+    assert (reading.address_unit, reading.size_unit) == (address_unit, size_unit)
+
+
+def test_a_unit_of_sizes_asks_for_that_of_sectors(opened):
+    rows = "lba,size,op\n10,1,W\n11,1,R\n"
+    with pytest.raises(InputError, match=r"column lba may be in sectors.*or in units of 4096 bytes.*--address-unit"):
+        opened(rows, size_unit="4KB")
+    assert opened(rows, size_unit="4KB", address_unit="4KB").blocks == 2
+    assert opened(rows, size_unit="4KB", address_unit="sectors").address.tolist() == [1, 2]
+
+
+def test_a_guessed_unit_that_puts_times_into_the_far_future_is_noted(opened):
+    rows = "time,lbn,size\n5633898611441,8,512\n5633898611442,8,512\n"
+    assert any("begin in the year 2148" in note for note in opened(rows).reading.notes)
+    assert opened(rows, time_unit="us").reading.notes == ()

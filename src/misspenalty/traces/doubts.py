@@ -8,11 +8,12 @@ from collections.abc import Iterator, Sequence
 
 from misspenalty.errors import InputError
 from misspenalty.traces.table import OPERATIONS, SECTOR, Table
-from misspenalty.traces.vocabulary import ACTION, FILES, IGNORE, NEIGHBOURS, SPACE, Roles, meaning
+from misspenalty.traces.vocabulary import ACTION, FILES, IGNORE, NEIGHBOURS, SPACE, TIMES, UNITS_OF_SIZE, Roles, meaning
 
 SHOWN = 3  # number of values that a message shows
 WORDS = OPERATIONS.keys() - {"true", "false"}
 FLAGS = ("flag", "flags", "mode", "dir")  # names of columns that may hold operations
+INDEXES = ("index", "idx", "page")
 UNREAD = re.compile(
     r"(?i)(?:time|timestamp|ts|elapsed)[ _(]+(min|minutes?|h|hours?|d|days?|ps|ticks?|cycles?)\)?"
 )  # names of columns with times in units that are not supported
@@ -20,6 +21,8 @@ ENDS = ("end", "end_lba", "end_sector", "end_offset", "last_lba", "end_block")  
 NUMBERED = ("block", "blockno", "blocknumber", "blkno")  # unpunctuated names of columns with block numbers or keys
 OF_OBJECTS = ("obj", "value", "response")  # beginnings of names of columns with sizes of objects
 LONGEST_IN_SECTORS = 1 << 16  # sectors; a larger size is taken to be in bytes
+BLOCKS = "bl|pa?ge?s|cnt|count"  # parts of names of columns that may count blocks
+FRACTIONS = re.compile(r"(tv|ts|time)?(n|u|nano|micro)(s|sec|secs|second|seconds)")
 STATUS = re.compile(r"[1-5]\d\d(\.0)?")
 THOUSANDS = re.compile(r"\d{1,3}(\.000)+")
 # Each entry has the roles of some content, its name in messages, words in the name of a column that suggest it, and the
@@ -40,7 +43,8 @@ DEVICES = {"disk", "device", "dev", "drive", "volume", "vol", "lun", "unit", "ss
            "fs", "filesystem", "mount", "rel"}  # fmt: skip
 # Unless addresses are those of whole disks, these words count like those of DEVICES.
 HOLDERS = {"file", "filename", "inode", "container", "object", "blob", "dataset", "database", "dbnode", "space",
-           "spcnode", "relnode", "fork", "forknum", "forknumber", "relforknumber"}  # fmt: skip
+           "spcnode", "relnode", "fork", "forknum", "forknumber", "relforknumber", "segment", "extent", "chunk", "zone",
+           "stripe", "pvc", "fh", "gfid"}  # fmt: skip
 # Unpunctuated names of columns whose values number the pages or blocks of a file, besides NEIGHBOURS.
 NUMBERS_OF_PAGES = ("pageid", "pagenumber", "pagenum", "blocknum", "relblocknumber")
 OF_DISKS = ("lpn", "lpa")  # names of columns with addresses of whole disks
@@ -85,6 +89,7 @@ def _doubts(table: Table, names: Sequence[str], roles: Roles, columns: Columns) 
     apart = [
         name for place, name in enumerate(names) if place not in used and _may_name_devices(name, names, roles, table)
     ]
+    key = names[roles["block"][0]] if "block" in roles else ""
     for place, name in enumerate(names):
         found = {value.strip() for value in columns[place]}
         if place in used:
@@ -114,6 +119,12 @@ def _doubts(table: Table, names: Sequence[str], roles: Roles, columns: Columns) 
                 f"column {name} holds times in a unit that is not read ({unit[1]})",
                 f"convert it to seconds or a smaller unit, or leave it out: --columns ignore={name} (columns=…)",
             )
+        if FRACTIONS.fullmatch("".join(filter(str.isalnum, name.lower()))) and not roles.keys() & {*TIMES} - {"time_s"}:
+            yield (
+                f"column {name} may hold the fractions of times",
+                f"write each time in one column, such as 7.000500000, or leave it out: --columns ignore={name}"
+                " (columns=…)",
+            )
         if name.strip().lower() in ENDS and not roles.keys() & {"size", "sectors", "count"}:
             yield (
                 f"column {name} may say where a request ends, and no column says how long it is",
@@ -130,8 +141,17 @@ def _doubts(table: Table, names: Sequence[str], roles: Roles, columns: Columns) 
                 f" {'them' if several else 'it'} out with ignore={'+'.join(apart)}"
                 + (f" if addresses are those of {'+'.join(known)}" if known else ""),
             )
+        if (
+            name.strip().lower() in INDEXES
+            and "block" in roles
+            and "block" not in table.columns
+            and key.lower() in FILES
+        ):
+            yield (
+                f"column {name} may number the pages of {key}",
+                f"state it with --columns block={name},device={key} (columns=…), or leave it out with ignore={name}",
+            )
         if column := _may_complete_paths(name, found, names, roles, columns):
-            key = names[roles["block"][0]]
             yield (
                 f"column {name} ({', '.join(sorted(found - {'', '-'})[:SHOWN])}) may be part of the address, and equal"
                 f" values of {key} would be one object",
@@ -139,7 +159,7 @@ def _doubts(table: Table, names: Sequence[str], roles: Roles, columns: Columns) 
             )
         if _may_hold_statuses(name, found, roles):
             yield (
-                f"column {name} may hold the status of answers, and answers with 304 have no body",
+                f"column {name} may hold the status of answers, and those with 304 or 206 are not whole objects",
                 f"state it with --columns status={name} (columns=…), or leave it out with ignore={name}",
             )
         for telling, what, words, form in TELLING:
@@ -151,12 +171,14 @@ def _doubts(table: Table, names: Sequence[str], roles: Roles, columns: Columns) 
                 for at, other in enumerate(names)
                 if role == "size" and at not in used and other != name and _tells(other, words, form)
             ]
+            unit = ""
             adding = f" ({role}={'+'.join([name, *others])} if they add up)" if others else ""
+            if role == "size" and roles.keys() & {"offset", "sector"} and re.search(BLOCKS, name.lower()):
+                unit = ", and its unit with --size-unit 4KB (or another)"
             yield (
                 f"column {name} may hold {what}s, and no column was recognised as the {what}",
-                f"state it with --columns {role}={name}{adding} (columns=…), or leave it out with ignore={name}",
+                f"state it with --columns {role}={name}{adding} (columns=…){unit}, or leave it out with ignore={name}",
             )
-    key = names[roles["block"][0]] if "block" in roles else ""
     if "count" in roles and key and not _is_neighbour(key) and "count" not in table.columns:
         name = names[roles["count"][0]]
         yield (
@@ -172,6 +194,13 @@ def _doubts(table: Table, names: Sequence[str], roles: Roles, columns: Columns) 
             f" {name} gives",
             f"--columns sector={key} or key={key} (columns=…) says which",
         )
+    unit, named = table.size_unit, _unit_of(names, roles, "size")
+    if "sector" in roles and named is None and unit not in (None, 1, SECTOR) and table.address_unit is None:
+        name = names[roles["sector"][0]]
+        yield (
+            f"column {name} may be in sectors of {SECTOR} bytes, or in units of {unit} bytes as the sizes are",
+            "say its unit, --address-unit sectors (or 4KB; address_unit=…)",
+        )
     if not sizes or "size" in table.columns:
         return
     if table.size_unit is not None:
@@ -185,7 +214,7 @@ def _doubts(table: Table, names: Sequence[str], roles: Roles, columns: Columns) 
     if "sector" in roles and (not full or (2 * full < len(moved) and not _says_bytes(name))):
         yield (
             f"column {name} ({shown}) holds {'few' if full else 'no'} whole sectors of {SECTOR} bytes",
-            "say its unit, --size-unit sectors (or bytes; size_unit=…)",
+            "say its unit, --size-unit sectors (or bytes, or 4KB next to --address-unit; size_unit=…)",
         )
     small = 2 * sum(size < SECTOR for size in sizes) > len(sizes)
     if key and _is_neighbour(key) and not _says_bytes(name) and small:
@@ -232,9 +261,9 @@ def _may_name_devices(name: str, names: Sequence[str], roles: Roles, table: Tabl
         for place in places
     )
     known = SPACE in roles or "device" in table.columns
-    if not known and {"offset", "device"} <= roles.keys() and name.strip().lower() in FILES:
-        return True
     whole = "sector" in roles or any(names[place].strip().lower() in OF_DISKS for place in places)
+    if addresses and not known and not whole and name.strip().lower() in FILES:
+        return True
     telling = DEVICES if whole else DEVICES | HOLDERS
     return bool(addresses and not known and words & telling and words <= telling | BESIDE)
 
@@ -259,7 +288,7 @@ def _may_complete_paths(name: str, found: set[str], names: Sequence[str], roles:
 def _may_hold_statuses(name: str, found: set[str], roles: Roles) -> bool:
     """Return whether a column may hold the status of HTTP answers, some of which have no body."""
     words = words_of(name)
-    told = words & STATUSES and words <= STATUSES | BESIDE_STATUSES and found & {"304", "304.0"}
+    told = words & STATUSES and words <= STATUSES | BESIDE_STATUSES and found & {"206", "206.0", "304", "304.0"}
     known = "status" in roles or not {"block", "size"} <= roles.keys()
     return bool(told) and not known and all(map(STATUS.fullmatch, found))
 
@@ -342,8 +371,15 @@ def _says_bytes(name: str) -> bool:
 
 def _unit_of(names: Sequence[str], roles: Roles, role: str) -> int | None:
     """Return the size of the unit that a column's name states, bytes; None if it states none."""
-    known = meaning(names[roles[role][0]]) if role in roles else None
-    return known[1] if known is not None and isinstance(known[1], int) else None
+    if role not in roles or len(roles[role]) > 1:
+        return None
+    name = names[roles[role][0]]
+    known, plain = meaning(name), "".join(filter(str.isalnum, name.lower()))
+    if known is None or known[0] != role:  # the user says what the column is, or it is named in another way
+        last = re.split(r"[^a-z0-9]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower().strip(" )"))[-1]
+        in_sectors = role == "size" and re.search("sector|nsect|lba", plain)
+        return SECTOR if in_sectors else UNITS_OF_SIZE.get(last) if len(last) > 1 else None
+    return known[1] if isinstance(known[1], int) else None
 
 
 def _numbers(columns: Columns, places: Sequence[int]) -> list[int]:

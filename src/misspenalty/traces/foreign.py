@@ -25,6 +25,10 @@ EXACT = 1 << 53  # whole numbers up to this one are exact in jq
 MOST_KEYS = 20  # number of keys that a command names
 # Words in the names of keys that may matter.
 LIKELY = {"host", "method", "path", "uri", "url", "bytes", "size", "key", "status"}
+DARSHAN = (  # X_MPIIO lists requests that X_POSIX lists again
+    "write a table from what darshan-dxt-parser prints: (echo file op offset length time_s; awk '/file_id:/ {f ="
+    " substr($4, 1, length($4) - 1)} /^ *X_POSIX/ {print f, $3, $5, $6, $7}') < FILE"
+)
 ISO_TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d")
 BYTES = (
     (b"\xff\xfe\0\0", "written in UTF-32", "save it as UTF-8 (iconv -f UTF-32 -t UTF-8)"),
@@ -48,8 +52,10 @@ BYTES = (
     (b"PERFILE2", "a recording of perf", "print it as text: perf script -i FILE"),
     (b"\x17\x08\x44tracing", "a recording of trace-cmd", "print it as text: trace-cmd report FILE"),
     (b"%PDF", "a PDF", TABLE),
+    (b"# darshan log", "a log of Darshan, which names files in comments between the requests", DARSHAN),
+    (b"# DXT,", "a log of Darshan, which names files in comments between the requests", DARSHAN),
 )  # fmt: skip
-PACKED = (b"PK\x03\x04", b"7z\xbc\xaf\x27\x1c", b"Rar!", b"\x04\x22\x4d\x18", b"\x93NUMPY")
+PACKED = (b"PK\x03\x04", b"7z\xbc\xaf\x27\x1c", b"Rar!", b"\x04\x22\x4d\x18", b"\x93NUMPY", b"# darshan log", b"# DXT,")
 POINTERS = (  # files that a clone of a repository has in place of large files
     (rb"version https://git-lfs\.github\.com/", "a pointer of Git LFS, not the file itself", "fetch it: git lfs pull"),
     (rb"/annex/objects/", "a pointer of git-annex, not the file itself", "fetch it: git annex get FILE"),

@@ -245,9 +245,9 @@ class Rows:
         """Return notes on times, offsets and sizes that the format's own unit makes implausible."""
         said = []
         unit = self.table.time_unit
-        if self.began is not None and self.table.example and unit in TIME_UNITS:
+        if self.began is not None and unit in TIME_UNITS:
             year, other = year_of(self.began, unit), unit_since_epoch(self.began, unit)
-            if year >= LAST_YEAR or (self.table.epoch and other not in (None, unit)):
+            if year >= LAST_YEAR or (self.table.example and self.table.epoch and other not in (None, unit)):
                 asked = f"are they in {other}? (--time-unit {other})" if other else "set another unit with --time-unit"
                 said.append(f"times are read in {unit}, so that they begin in the year {year}; {asked}")
         for role, (odd, all_) in self.lengths.items():

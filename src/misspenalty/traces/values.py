@@ -26,7 +26,7 @@ DIGITS = {2: 11, 4: 24, 8: 53}  # binary digits of a floating-point number, by i
 LONGEST = 64  # maximum number of characters of a number
 MOST_SHOWN = 8  # operations in a message
 # Operations that a message proposes to take for writes: those of SCSI (42 is 0x2A), and words.
-WRITES = "2a|8a|42|138|.*(wr|put|set|ins|upd|modif|creat|append|upload|post|store|push|add).*"
+WRITES = "(0x)?[28]a|42|138|.*(wr|put|set|ins|upd|modif|creat|append|upload|post|store|push|add).*"
 LEAVE_OUT = ", or leave the column out with --columns ignore=… (columns=…)"
 
 

@@ -17,8 +17,8 @@ ROLES: dict[str, tuple[str, ...]] = {
               "hashed_path_query", "hashed_host_path_query", "hashed_host_path", "uuid", "uri", "cs_uri_stem",
               "cs_uri_query", "request_uri", "page_id", "page_number", "item", "item_id", "cache_key", "key_hash",
               "hashed_host_and_path", "hashed_key", "object_key", "content_id", "document_id", "lpn", "lpa", "block_no",
-              "blkno", "page_no", "cs_object"),
-    "offset": ("offset", "off", "byte_offset", "offset_bytes", "io_offset", "file_offset", "address", "addr",
+              "blkno", "page_no", "page_index", "pgoff", "pgno", "cs_object"),
+    "offset": ("offset", "off", "ofs", "byte_offset", "offset_bytes", "io_offset", "file_offset", "address", "addr",
                "byte_address"),
     "sector": ("sector", "lba", "lbn", "lbn_512", "start_sector", "start_lba"),
     "count": ("count", "nblocks", "block_count", "npages", "num_blocks", "nr_blocks", "nblks", "nblk", "num_pages",
@@ -62,14 +62,15 @@ PAIRS = {
 # Columns with these names identify a file; each file has its own addresses.
 FILES = ("file", "file_id", "filename", "file_name", "fid", "inode", "ino", "fd", "path", "oid")
 # The values of columns with these names number adjacent blocks, and are not only keys.
-NEIGHBOURS = ("block", "block_number", "page", "block_id", "lpn", "lpa", "block_no", "blkno", "page_no")
+NEIGHBOURS = ("block", "block_number", "page", "block_id", "lpn", "lpa", "block_no", "blkno", "page_no", "page_index",
+              "pgoff", "pgno")  # fmt: skip
 UNITS_OF_TIME = {"s": "s", "sec": "s", "secs": "s", "seconds": "s",
                  "ms": "ms", "msec": "ms", "millis": "ms", "milliseconds": "ms",
                  "us": "us", "usec": "us", "micros": "us", "microseconds": "us",
                  "ns": "ns", "nsec": "ns", "nanos": "ns", "nanoseconds": "ns"}  # fmt: skip
 MU = str.maketrans("\u00b5\u03bc", "uu")  # the micro sign and the Greek letter, as in the unit us
 UNITS_OF_SIZE = {"b": 1, "byte": 1, "bytes": 1, "k": 1 << 10, "kb": 1 << 10, "kib": 1 << 10, "mb": 1 << 20,
-                 "mib": 1 << 20}  # fmt: skip
+                 "mib": 1 << 20, "gb": 1 << 30, "gib": 1 << 30}  # fmt: skip
 ALIASES = {"key": "block", "object": "block", "id": "block", "operation": "op", "object_bytes": "size"}
 ACTION = "action"  # role of a column whose values say which rows are requests
 SPACE = "space"  # role of columns that together name an address space; unlike devices, there may be any number

@@ -11,6 +11,7 @@ from misspenalty.errors import InputError, ParameterError, check_choice
 from misspenalty.traces.compression import open_stream, read_some
 from misspenalty.traces.dialects import dialects
 from misspenalty.traces.doubts import mixed_hosts
+from misspenalty.traces.foreign import packed
 from misspenalty.traces.layout import resolve
 from misspenalty.traces.lines import batches, with_newlines, without_mark
 from misspenalty.traces.reader import PARQUET, Format, register
@@ -92,7 +93,7 @@ def sniff(name, head):
 
     A file whose first two lines fit a dialect has an odd line further on, which the dialect's reader names.
     """
-    if head.startswith(PARQUET):
+    if head.startswith(PARQUET) or packed(head):
         return False
     try:
         form = resolve(Table(), with_newlines(without_mark(head[:HEAD])), doubted=False)
