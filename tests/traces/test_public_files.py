@@ -163,6 +163,8 @@ def test_public_files_are_read(opened, content, options, format, ids, writes, ti
         ("ts,url,status,bytes\n1,/a,206,100\n", "those with 304 or 206 are not whole objects; .*status=status "),
         ("time,lba,blk_cnt\n1,8,8\n", r"size=blk_cnt \(columns=…\), and its unit with --size-unit 4KB"),
         ("cmd,lba,size\n0x28,8,4096\n0x2A,8,4096\n", "--operations 0x28=read,0x2A=write "),
+        ('{"ts": 1, "input_tokens": 64, "hash_ids": [1]}\n', "prompts under other names; name the keys timestamp"),
+        (json.dumps({f"x{at}": at for at in range(25)} | {"key": "a", "blk_cnt": 8}), r"\(echo key,blk_cnt; jq"),
         (FRAMED, r"MySQL's client prints it; .*--comment \+"),
         ('{"ts": 1, "key": "a", "blk_cnt": 8}\n', r"\(echo ts,key,blk_cnt; jq -r '\[.ts,.key,.blk_cnt\]"),
     ],
@@ -335,3 +337,20 @@ def test_a_guessed_unit_that_puts_times_into_the_far_future_is_noted(opened):
     rows = "time,lbn,size\n5633898611441,8,512\n5633898611442,8,512\n"
     assert any("begin in the year 2148" in note for note in opened(rows).reading.notes)
     assert opened(rows, time_unit="us").reading.notes == ()
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "writes"),
+    [
+        ("0x1000 READ\n0x2000 WRITE\n", "offset=1,op=2", [0, 1]),
+        ("5:\tread\t0x1000\n6:\twrite\t0x2000\n", "op=2,offset=3", [0, 1]),
+        ("2020-01-01T00:00:00 /a read\n2020-01-01T00:00:01 /b write\n", "time=1,key=2,op=3", [0, 1]),
+        ("a read\nb write\n", "key=1,op=2", [0, 1]),
+        ("a.org /x get\nb.org /y set\n", "key=1+2,op=3", [0, 1]),
+        ("addr read\n0x10 1\n0x2000 0\n", None, [0, 1]),
+        ("host page act\na /x get\nb /y set\n", "key=host+page,op=act", [0, 1]),
+    ],
+)
+def test_a_first_row_without_a_number_is_not_taken_for_a_header(opened, rows, columns, writes):
+    trace = opened(rows, columns=columns)
+    assert trace.ids.tolist() == [0, 1] and trace.write.tolist() == writes

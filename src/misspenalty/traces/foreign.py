@@ -24,7 +24,8 @@ PYTHON = (  # jq 1.6 rounds whole numbers beyond 2**53
 EXACT = 1 << 53  # whole numbers up to this one are exact in jq
 MOST_KEYS = 20  # number of keys that a command names
 # Words in the names of keys that may matter.
-LIKELY = {"host", "method", "path", "uri", "url", "bytes", "size", "key", "status"}
+LIKELY = {"host", "method", "path", "uri", "url", "bytes", "size", "key", "status", "len", "length", "cnt", "blocks",
+          "sectors", "written"}  # fmt: skip
 DARSHAN = (  # X_MPIIO lists requests that X_POSIX lists again
     "write a table from what darshan-dxt-parser prints: (echo file op offset length time_s; awk '/file_id:/ {f ="
     " substr($4, 1, length($4) - 1)} /^ *X_POSIX/ {print f, $3, $5, $6, $7}') < FILE"
@@ -90,6 +91,8 @@ TEXTS = (
     (r"^\S.*: \(g=\d+\): rw=", "what fio prints about its jobs", JOBS),
     (r"\A(?i:timestamp,(session id,elapsed time,)?(model,request tokens|contexttokens))",
      "a table of lengths of prompts", LENGTHS),
+    (r'\A\s*\{.*"hash_ids"\s*:', "a file of prompts under other names",
+     "name the keys timestamp (ms), input_length, output_length and hash_ids"),
     (r'\A\s*\{.*"requests"\s*:\s*\[\s*\{.*"hash_ids"', "a file of sessions of prompts", SESSIONS),
 )  # fmt: skip
 
@@ -132,8 +135,7 @@ def recognise(head: bytes) -> tuple[str, str] | None:
 def as_table(text: str) -> str:
     """Return how to write lines of JSON as a table, with a command that names the keys of the first object in `text`.
 
-    All keys are written or, if there are many, those whose names or values imply a role and, if none of these gives the
-    place of a request, also those that may matter.
+    All keys are written or, if there are many, those whose names or values imply a role and others that may matter.
 
     Examples
     --------
@@ -149,7 +151,7 @@ def as_table(text: str) -> str:
     placed = any((known := meaning(name)) is not None and known[0] in PLACES for _, _, name in told)
     rows = [(keys, value, name or _plain(_last(keys))) for keys, value, name in found]
     if len(rows) > MOST_KEYS:
-        rows = told if placed else [row for row in rows if row in told or LIKELY & words_of(row[0][-1])]
+        rows = [row for row in rows if row in told or LIKELY & words_of(row[0][-1])]
     if not rows or len(rows) > MOST_KEYS or any("'" in key for keys, _, _ in rows for key in keys):
         return TABLE
     names = ",".join(_plain("_".join(keys)) if _is_twice(name, rows) else name for keys, _, name in rows)

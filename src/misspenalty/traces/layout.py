@@ -13,13 +13,15 @@ import pyarrow.compute as pc
 from misspenalty.errors import InputError
 from misspenalty.traces import doubts
 from misspenalty.traces.fields import split
-from misspenalty.traces.table import SEPARATORS, TIME_UNITS, Table
+from misspenalty.traces.table import OPERATIONS, SEPARATORS, TIME_UNITS, Table
 from misspenalty.traces.time_units import compact_date, epoch_unit, stated_unit
 from misspenalty.traces.values import texts
 from misspenalty.traces.vocabulary import ACTION, PLACES, SPACE, STATUS, TIMES, Roles, assign, meaning
 
 GUESSED = (",", "\t", ";", "|", " ")  # separators, in the order in which they are tried
 NUMBER = re.compile(r"[+-]?(\d+(?:\.\d*)?|\.\d+)([eE][+-]?\d+)?")
+NUMBERED = re.compile(r"[0-9+ ]+")  # columns that a user gives by number
+VALUE = re.compile(NUMBER.pattern + "|0[xX][0-9a-fA-F]+|[0-9]+:")  # what a row may hold, but no header
 ISO = re.compile(
     r"\d\d:\d\d:\d\d([.,]\d+)?|\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d([.,]\d+)?)?\s*(Z|UTC|[+-]\d\d:?(\d\d)?)?)?"
 )
@@ -164,7 +166,7 @@ def _from_header(table: Table, rows: list[tuple[int, str]]) -> tuple[Table, list
     """Return the table and its rows, without lines of another kind above the header: Excel's ``sep=;``, or prose."""
     if (said := EXCEL.fullmatch(rows[0][1].strip())) and len(rows) > 1:
         return dataclasses.replace(table, separator=table.separator or said[1]), rows[1:]
-    asked = {name for name in table.asked() if not name.isdigit()}
+    asked = {name for name in table.asked() if not NUMBERED.fullmatch(name)}
     for start in range(min(MOST_ABOVE, len(rows) - 1)):
         lines = [line for _, line in rows]
         separator = table.separator or _separator(table, lines[start : start + 20])
@@ -408,11 +410,13 @@ def _first_values(table: Table, rows: list[tuple[int, str]], width: int) -> list
 def _has_header(table: Table, first: list[str]) -> bool:
     """Return whether these fields are names of columns.
 
-    They are if none of them is a number, and one is a known name or the user gives columns by name.
+    They are if none of them is a number or a time, and one is a known name or the user gives columns by name. A word
+    such as read, which is also an operation, is no sign of a header.
     """
-    if any(NUMBER.fullmatch(field) for field in first):
+    if any(VALUE.fullmatch(field) or ISO.fullmatch(field) for field in first):
         return False
-    return any(not name.isdigit() for name in table.asked()) or any(meaning(field) for field in first)
+    known = (meaning(field) for field in first if field.lower() not in OPERATIONS)
+    return any(not NUMBERED.fullmatch(name) for name in table.asked()) or any(known)
 
 
 def _separator(table: Table, lines: list[str]) -> str:

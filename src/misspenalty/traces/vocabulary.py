@@ -17,7 +17,7 @@ ROLES: dict[str, tuple[str, ...]] = {
               "hashed_path_query", "hashed_host_path_query", "hashed_host_path", "uuid", "uri", "cs_uri_stem",
               "cs_uri_query", "request_uri", "page_id", "page_number", "item", "item_id", "cache_key", "key_hash",
               "hashed_host_and_path", "hashed_key", "object_key", "content_id", "document_id", "lpn", "lpa", "block_no",
-              "blkno", "page_no", "page_index", "pgoff", "pgno", "cs_object"),
+              "blkno", "page_no", "page_index", "pgoff", "pgno", "cs_object", "anonymized_key"),
     "offset": ("offset", "off", "ofs", "byte_offset", "offset_bytes", "io_offset", "file_offset", "address", "addr",
                "byte_address"),
     "sector": ("sector", "lba", "lbn", "lbn_512", "start_sector", "start_lba"),
