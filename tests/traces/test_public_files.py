@@ -165,6 +165,8 @@ def test_public_files_are_read(opened, content, options, format, ids, writes, ti
         ("cmd,lba,size\n0x28,8,4096\n0x2A,8,4096\n", "--operations 0x28=read,0x2A=write "),
         ('{"ts": 1, "input_tokens": 64, "hash_ids": [1]}\n', "prompts under other names; name the keys timestamp"),
         (json.dumps({f"x{at}": at for at in range(25)} | {"key": "a", "blk_cnt": 8}), r"\(echo key,blk_cnt; jq"),
+        ("ts,event_type,inode,index\n1,HIT,5,0\n2,EVICT,5,0\n", r"event_type \(EVICT, HIT\) may say which rows"),
+        ("ts,command,sector,operation\n1,dd,8,read\n", "both be the op; .*op=operation,ignore=command$"),
         (FRAMED, r"MySQL's client prints it; .*--comment \+"),
         ('{"ts": 1, "key": "a", "blk_cnt": 8}\n', r"\(echo ts,key,blk_cnt; jq -r '\[.ts,.key,.blk_cnt\]"),
     ],

@@ -24,6 +24,7 @@ LONGEST_IN_SECTORS = 1 << 16  # sectors; a larger size is taken to be in bytes
 BLOCKS = "bl|pa?ge?s|cnt|count"  # parts of names of columns that may count blocks
 FRACTIONS = re.compile(r"(tv|ts|time)?(n|u|nano|micro)(s|sec|secs|second|seconds)")
 STATUS = re.compile(r"[1-5]\d\d(\.0)?")
+KIND = re.compile(r"[A-Za-z][A-Za-z_ -]*")
 THOUSANDS = re.compile(r"\d{1,3}(\.000)+")
 # Each entry has the roles of some content, its name in messages, words in the name of a column that suggest it, and the
 # form of such a name without punctuation.
@@ -59,7 +60,8 @@ BESIDE_PATHS = {"http", "cs", "x", "s", "request", "req", "uri", "url", "virtual
 BESIDE_PATHS |= {"string", "str"}
 NAMED_PATHS = {"path", "uri", "url"}  # words of names of columns that hold paths, or addresses with their hosts
 PATH = re.compile(r"\s*(?:[A-Z]+ +)?/")  # beginning of a path, perhaps after a method
-STEPS = ("action", "event", "act")  # names of columns that say what happens to a request
+STEPS = ("action", "event", "act", "event_type", "event_name")  # names of columns that say what happens to a request
+MOST_KINDS = 20  # a column with more words names something else than kinds of events
 BLKTRACE = set("QGMIDCRXUSPTFBA")  # actions of blktrace
 Columns = Sequence[Sequence[str]]
 
@@ -113,6 +115,11 @@ def _doubts(table: Table, names: Sequence[str], roles: Roles, columns: Columns) 
             yield (
                 f"column {name} ({', '.join(sorted(found)[:SHOWN])}) names several steps of each request",
                 f"keep the rows of one step, or count all rows: --columns ignore={name} (columns=…)",
+            )
+        elif name.strip().lower() in STEPS and 1 < len(found) <= MOST_KINDS and all(map(KIND.fullmatch, found)):
+            yield (
+                f"column {name} ({', '.join(sorted(found)[:SHOWN])}) may say which rows are requests",
+                f"state it with --columns op={name} (columns=…) and --operations, or count all rows: ignore={name}",
             )
         if unit := UNREAD.fullmatch(name.strip()):
             yield (

@@ -217,6 +217,11 @@ def divide(batch: Batch, kinds: dict[int, pa.DataType]) -> None:
             raise pa.ArrowInvalid("a number too small for Arrow")
         table = _read(text, layout, kinds)
         batch.padded = _has_padded_keys(text, layout, kinds)
+        decimals = [place for place in _places(layout) if kinds[place] == DECIMAL]  # Arrow reads exponents in these
+        if decimals and layout.table.key in NUMBERS and (b"e" in text or b"E" in text):
+            batch.exponents = any(
+                map(has_exponents, _read(text, layout, dict.fromkeys(decimals, pa.string())).values())
+            )
     except pa.ArrowInvalid:
         try:
             _check_quotes(text, layout)

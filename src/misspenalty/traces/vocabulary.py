@@ -226,12 +226,14 @@ def assign(
 
 def _both_of(role: str, columns: Sequence[str]) -> str:
     """Return what to do about columns that may all have one role."""
-    if role not in ("device", "size"):
+    if role not in ("device", "size", "op"):
         return REMEDY
+    columns = sorted(columns, key=lambda name: name.strip().lower() in ("command", "cmd"))  # often names a program
     chosen = f"say which with --columns (columns=…), such as {role}={columns[0]},ignore={'+'.join(columns[1:])}"
-    return (
-        f"{chosen}, or {role}={'+'.join(columns)} if {'each pair is a device' if role == 'device' else 'they add up'}"
-    )
+    if role == "op":
+        return chosen
+    together = "each pair is a device" if role == "device" else "they add up"
+    return f"{chosen}, or {role}={'+'.join(columns)} if {together}"
 
 
 def _further_devices(names: Sequence[str], roles: set[str], taken: set[int]) -> dict[str, list[int]]:
