@@ -45,7 +45,7 @@ def test_it_is_registered_and_compressed_files_are_read(tmp_path):
     assert open_trace(path).format == open_trace(path, "Mooncake").format == "mooncake"
     for text in ('{"hash_ids": [1]}', '{"timestamp": 1}', '["hash_ids", "timestamp"]'):
         (other := tmp_path / "other.jsonl").write_text(text)
-        with pytest.raises(InputError, match=r"fits no format|is JSON|no column"):
+        with pytest.raises(InputError, match=r"prompts without the usual keys|is JSON|no column"):
             open_trace(other)
 
 

@@ -35,7 +35,8 @@ TELLING = (
      r"(n|nr|num|numberof)(blk|block|sector|lba|page)s?|(blk|block|sector|lba|page)s?(cnt|count)|blks|lbas|cnt|bcount"
      r"|(?!q|queue|wave|stack|cache|batch|path|url|name)[a-z]+(size|sz|len|length)"),
     (("op", "write", "read", ACTION), "operation",
-     {"rw", "rwbs", "iotype", "opcode", "optype", "operation", "iswrite", "isread", "readwrite"},
+     {"rw", "rwbs", "iotype", "opcode", "optype", "operation", "iswrite", "isread", "readwrite", "api", "fop",
+      "syscall", "function", "func"},
      r"(op|io|req|request|cmd|command|access|rw)(code|type|kind|flag)|(read|write)flag"),
 )  # fmt: skip
 # Columns may name devices if their names have a word of DEVICES and, besides such words, only words of BESIDE.
@@ -45,7 +46,7 @@ DEVICES = {"disk", "device", "dev", "drive", "volume", "vol", "lun", "unit", "ss
 # Unless addresses are those of whole disks, these words count like those of DEVICES.
 HOLDERS = {"file", "filename", "inode", "container", "object", "blob", "dataset", "database", "dbnode", "space",
            "spcnode", "relnode", "fork", "forknum", "forknumber", "relforknumber", "segment", "extent", "chunk", "zone",
-           "stripe", "pvc", "fh", "gfid"}  # fmt: skip
+           "stripe", "pvc", "fh", "fd", "gfid", "sst", "sstable", "pool"}  # fmt: skip
 # Unpunctuated names of columns whose values number the pages or blocks of a file, besides NEIGHBOURS.
 NUMBERS_OF_PAGES = ("pageid", "pagenumber", "pagenum", "blocknum", "relblocknumber")
 OF_DISKS = ("lpn", "lpa")  # names of columns with addresses of whole disks

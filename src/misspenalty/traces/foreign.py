@@ -91,7 +91,7 @@ TEXTS = (
     (r"^\S.*: \(g=\d+\): rw=", "what fio prints about its jobs", JOBS),
     (r"\A(?i:timestamp,(session id,elapsed time,)?(model,request tokens|contexttokens))",
      "a table of lengths of prompts", LENGTHS),
-    (r'\A\s*\{.*"hash_ids"\s*:', "a file of prompts under other names",
+    (r'\A\s*\{.*"hash_ids"\s*:', "a file of prompts without the usual keys",
      "name the keys timestamp (ms), input_length, output_length and hash_ids"),
     (r'\A\s*\{.*"requests"\s*:\s*\[\s*\{.*"hash_ids"', "a file of sessions of prompts", SESSIONS),
 )  # fmt: skip
