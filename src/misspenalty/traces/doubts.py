@@ -8,12 +8,26 @@ from collections.abc import Iterator, Sequence
 
 from misspenalty.errors import InputError
 from misspenalty.traces.table import OPERATIONS, SECTOR, Table
-from misspenalty.traces.vocabulary import ACTION, FILES, IGNORE, NEIGHBOURS, SPACE, TIMES, UNITS_OF_SIZE, Roles, meaning
+from misspenalty.traces.vocabulary import ACTION, FILES, IGNORE, NEIGHBOURS, SPACE, UNITS_OF_SIZE, Roles, meaning
 
 SHOWN = 3  # number of values that a message shows
 WORDS = OPERATIONS.keys() - {"true", "false"}
 FLAGS = ("flag", "flags", "mode", "dir")  # names of columns that may hold operations
 INDEXES = ("index", "idx", "page")
+# Names of columns that may number the parts of an object, and of columns with seconds.
+PARTS = (
+    "chunk",
+    "chunk_id",
+    "chunk_index",
+    "blkid",
+    "block_index",
+    "segment",
+    "segment_id",
+    "part_number",
+    "range_start",
+)
+SECONDS = ("sec", "secs", "second", "seconds", "tv_sec", "ts_sec", "time_s", "ts_s")
+DAYS = ("day", "hour")  # names of columns that may belong to times of day
 UNREAD = re.compile(
     r"(?i)(?:time|timestamp|ts|elapsed)[ _(]+(min|minutes?|h|hours?|d|days?|ps|ticks?|cycles?)\)?"
 )  # names of columns with times in units that are not supported
@@ -25,6 +39,7 @@ BLOCKS = "bl|pa?ge?s|cnt|count"  # parts of names of columns that may count bloc
 FRACTIONS = re.compile(r"(tv|ts|time)?(n|u|nano|micro)(s|sec|secs|second|seconds)")
 STATUS = re.compile(r"[1-5]\d\d(\.0)?")
 KIND = re.compile(r"[A-Za-z][A-Za-z_ -]*")
+OF_DAY = re.compile(r"\s*\d\d:\d\d(:|$)")
 THOUSANDS = re.compile(r"\d{1,3}(\.000)+")
 # Each entry has the roles of some content, its name in messages, words in the name of a column that suggest it, and the
 # form of such a name without punctuation.
@@ -42,16 +57,16 @@ TELLING = (
 # Columns may name devices if their names have a word of DEVICES and, besides such words, only words of BESIDE.
 DEVICES = {"disk", "device", "dev", "drive", "volume", "vol", "lun", "unit", "ssd", "hdd", "osd", "vdisk", "vm", "host",
            "server", "node", "machine", "instance", "image", "rbd", "target", "namespace", "devno", "diskno", "part",
-           "fs", "filesystem", "mount", "rel"}  # fmt: skip
+           "fs", "filesystem", "mount", "rel", "vmdk", "spa"}  # fmt: skip
 # Unless addresses are those of whole disks, these words count like those of DEVICES.
 HOLDERS = {"file", "filename", "inode", "container", "object", "blob", "dataset", "database", "dbnode", "space",
            "spcnode", "relnode", "fork", "forknum", "forknumber", "relforknumber", "segment", "extent", "chunk", "zone",
-           "stripe", "pvc", "fh", "fd", "gfid", "sst", "sstable", "pool"}  # fmt: skip
+           "stripe", "pvc", "fh", "fd", "gfid", "sst", "sstable", "pool", "objset"}  # fmt: skip
 # Unpunctuated names of columns whose values number the pages or blocks of a file, besides NEIGHBOURS.
-NUMBERS_OF_PAGES = ("pageid", "pagenumber", "pagenum", "blocknum", "relblocknumber")
+NUMBERS_OF_PAGES = ("pageid", "pagenumber", "pagenum", "blocknum", "relblocknumber", "blkid")
 OF_DISKS = ("lpn", "lpa")  # names of columns with addresses of whole disks
 BESIDE = {"id", "no", "nr", "num", "number", "name", "index", "uuid", "logical", "physical", "virtual", "storage",
-          "client", "guest", "major", "minor"}  # fmt: skip
+          "client", "guest", "major", "minor", "cached", "backing"}  # fmt: skip
 # Columns may complete a path if their names have a word of HOSTS or QUERIES and otherwise only words of BESIDE_PATHS.
 HOSTS = {"host", "domain", "vhost", "site", "sitename", "authority", "server", "servername", "hostname"}
 QUERIES = {"query", "querystring", "args"}
@@ -93,6 +108,8 @@ def _doubts(table: Table, names: Sequence[str], roles: Roles, columns: Columns) 
         name for place, name in enumerate(names) if place not in used and _may_name_devices(name, names, roles, table)
     ]
     key = names[roles["block"][0]] if "block" in roles else ""
+    seconds = "time_s" in roles or any(name.strip().lower() in SECONDS for name in names)
+    of_day = "time" in roles and all(map(OF_DAY.match, columns[roles["time"][0]]))
     for place, name in enumerate(names):
         found = {value.strip() for value in columns[place]}
         if place in used:
@@ -127,7 +144,7 @@ def _doubts(table: Table, names: Sequence[str], roles: Roles, columns: Columns) 
                 f"column {name} holds times in a unit that is not read ({unit[1]})",
                 f"convert it to seconds or a smaller unit, or leave it out: --columns ignore={name} (columns=…)",
             )
-        if FRACTIONS.fullmatch("".join(filter(str.isalnum, name.lower()))) and not roles.keys() & {*TIMES} - {"time_s"}:
+        if FRACTIONS.fullmatch("".join(filter(str.isalnum, name.lower()))) and seconds:
             yield (
                 f"column {name} may hold the fractions of times",
                 f"write each time in one column, such as 7.000500000, or leave it out: --columns ignore={name}"
@@ -148,6 +165,16 @@ def _doubts(table: Table, names: Sequence[str], roles: Roles, columns: Columns) 
                 f"state {them} with --columns device={'+'.join([*known, *apart])} (columns=…), or leave"
                 f" {'them' if several else 'it'} out with ignore={'+'.join(apart)}"
                 + (f" if addresses are those of {'+'.join(known)}" if known else ""),
+            )
+        if name.strip().lower() in DAYS and of_day:
+            yield (
+                f"column {name} may belong to the times of day",
+                f"write each time in one column, with its date, or leave it out: --columns ignore={name} (columns=…)",
+            )
+        if name.strip().lower() in PARTS and key and "block" not in table.columns:
+            yield (
+                f"column {name} may number the parts of {key}, and equal values of {key} would be one object",
+                f"state it with --columns key={key}+{name} (columns=…), or leave it out with ignore={name}",
             )
         if (
             name.strip().lower() in INDEXES

@@ -98,10 +98,11 @@ def meaning(name: str) -> tuple[str, str | int | None] | None:
     plain = re.sub("[^a-z0-9/]+", "_", name.strip().lower().translate(MU)).strip("_").replace("_in_", "_")
     if plain in KNOWN:
         return KNOWN[plain], TIMES.get(KNOWN[plain])
+    plain = plain.replace("/", "_")
     if "_" not in plain:
         plain = re.sub("(?<=[a-z])(?=[A-Z])", "_", name.strip()).lower()
     base, _, unit = plain.rpartition("_")
-    role = KNOWN.get(base)
+    role = "time" if base == "t" else KNOWN.get(base)
     if role == "time" and unit in UNITS_OF_TIME:
         return f"time_{UNITS_OF_TIME[unit]}", UNITS_OF_TIME[unit]
     if role in ("size", "offset") and unit in UNITS_OF_SIZE:
