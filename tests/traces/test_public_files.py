@@ -178,6 +178,12 @@ def test_public_files_are_read(opened, content, options, format, ids, writes, ti
         ("ts,object,level,blkid\n1,7,0,3\n", r"blkid may number the parts of object.*key=object\+blkid "),
         ("ts,cached_dev,sector,bytes\n1,8:0,8,4096\n", "column cached_dev may name devices"),
         (FRAMED, r"MySQL's client prints it; .*--comment \+"),
+        (TABLE.replace("\n", ",\n").replace(",", "\t").replace("\t\n", "\n", 1), r"sed 's/\\t\\r\*\$//' FILE"),
+        ("op,key\nreaddir,a\nDELETE,b\nresetAddr,b\n", "--operations readdir=read,DELETE=delete,resetAddr=write "),
+        ("time,event,lba,size,op\n1,issue,8,512,R\n2,complete,8,512,R\n", "keep the rows of requests, or count all"),
+        ("ts,dev,ino,index\n1,8:0,5,0\n", r"index may number the pages of ino; .*block=index,device=dev\+ino "),
+        ("ts,dev,file,offset,size\n1,0,a,0,512\n2,0,b,0,512\n", r"column file may name files.*device=dev\+file "),
+        ("ts,node,disk,lba,size\n1,a,0,8,512\n2,b,0,8,512\n", r"column node may name devices.*device=disk\+node "),
         ('{"ts": 1, "key": "a", "blk_cnt": 8}\n', r"\(echo ts,key,blk_cnt; jq -r '\[.ts,.key,.blk_cnt\]"),
     ],
 )  # fmt: skip
@@ -330,6 +336,11 @@ def test_the_command_for_a_log_of_darshan_makes_a_table_that_is_read(opened):
         ("time,start_mb,xferKB\n1,8,8\n", "offset=start_mb,size=xferKB", 1 << 20, 1 << 10),
         ("time,lba,bytes\n1,512,4096\n", "offset=lba", 1, 1),
         ("key,size_gb\na,1\n", "size=size_gb", None, 1 << 30),
+        ("lba,sector_bytes\n8,4096\n", "size=sector_bytes", 512, 1),
+        ("lba,sectorsize\n8,4096\n", "size=sectorsize", 512, 1),
+        ("lba,lba_kb\n8,4\n", "size=lba_kb", 512, 1 << 10),
+        ("lba,sectors_written\n8,4\n", "size=sectors_written", 512, 512),
+        ("lba,sectorcnt\n8,4\n", "size=sectorcnt", 512, 512),
     ],
 )
 def test_units_in_the_names_of_columns_that_the_user_names_hold(opened, rows, columns, address_unit, size_unit):
@@ -366,3 +377,25 @@ def test_a_guessed_unit_that_puts_times_into_the_far_future_is_noted(opened):
 def test_a_first_row_without_a_number_is_not_taken_for_a_header(opened, rows, columns, writes):
     trace = opened(rows, columns=columns)
     assert trace.ids.tolist() == [0, 1] and trace.write.tolist() == writes
+
+
+@pytest.mark.parametrize(
+    ("header", "rows", "ignored"),
+    [
+        ("ts,api_key,url,size", "1,k,/a,5 2,j,/b,6", ["api_key"]),
+        ("ts,key,size,function_id", "1,k,5,8 2,j,5,9", ["function_id"]),
+        ("ts,key,last_written_by", "1,k,b 2,j,c", ["last_written_by"]),
+        ("ts,key,size,action", "1,k,5,HIT 2,j,5,MISS", ["action"]),
+        ("ts,url,bytes,action", "1,/a,5,TCP_HIT 2,/b,5,TCP_MEM_HIT", ["action"]),
+        ("ts,key,size,segment", "1,k,5,gold 2,j,5,silver", ["segment"]),
+        ("ts,lpn,op,chunk", "1,5,R,0 2,6,R,1", ["chunk"]),
+        ("ts,key,size,range_start,range_end", "1,k,9,0,3 2,j,9,4,8", ["range_start", "range_end"]),
+        ("time,hour,key", "00:59:59,0,k 01:00:00,1,j", ["hour"]),
+        ("ts,node,disk,lba,size", "1,a,0,8,512 2,b,1,16,512 3,a,0,8,512", ["node"]),
+        ("ts,device,mount,offset,size", "1,8:0,/,0,4096 2,8:1,/home,4096,4096", ["mount"]),
+    ],
+)
+def test_columns_that_change_no_request_are_left_out_with_a_note(opened, header, rows, ignored):
+    trace = opened("\n".join([header, *rows.split(" ")]) + "\n")
+    assert list(trace.reading.ignored) == ignored
+    assert trace.ids[:2].tolist() == [0, 1]

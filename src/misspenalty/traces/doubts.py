@@ -15,19 +15,8 @@ WORDS = OPERATIONS.keys() - {"true", "false"}
 FLAGS = ("flag", "flags", "mode", "dir")  # names of columns that may hold operations
 INDEXES = ("index", "idx", "page")
 # Names of columns that may number the parts of an object, and of columns with seconds.
-PARTS = (
-    "chunk",
-    "chunk_id",
-    "chunk_index",
-    "blkid",
-    "block_index",
-    "segment",
-    "segment_id",
-    "part_number",
-    "range_start",
-)
+PARTS = ("chunk", "chunk_id", "chunk_index", "blkid", "block_index", "segment", "segment_id", "part_number")
 SECONDS = ("sec", "secs", "second", "seconds", "tv_sec", "ts_sec", "time_s", "ts_s")
-DAYS = ("day", "hour")  # names of columns that may belong to times of day
 UNREAD = re.compile(
     r"(?i)(?:time|timestamp|ts|elapsed)[ _(]+(min|minutes?|h|hours?|d|days?|ps|ticks?|cycles?)\)?"
 )  # names of columns with times in units that are not supported
@@ -35,10 +24,12 @@ ENDS = ("end", "end_lba", "end_sector", "end_offset", "last_lba", "end_block")  
 NUMBERED = ("block", "blockno", "blocknumber", "blkno")  # unpunctuated names of columns with block numbers or keys
 OF_OBJECTS = ("obj", "value", "response")  # beginnings of names of columns with sizes of objects
 LONGEST_IN_SECTORS = 1 << 16  # sectors; a larger size is taken to be in bytes
+IN_SECTORS = "nsect|(sector|lba)(s(?!ize|z)|cnt|count|$)"  # parts of unpunctuated names of sizes in sectors
 BLOCKS = "bl|pa?ge?s|cnt|count"  # parts of names of columns that may count blocks
 FRACTIONS = re.compile(r"(tv|ts|time)?(n|u|nano|micro)(s|sec|secs|second|seconds)")
 STATUS = re.compile(r"[1-5]\d\d(\.0)?")
 KIND = re.compile(r"[A-Za-z][A-Za-z_ -]*")
+OUTCOME = re.compile(r"(?i)([a-z]+[_ -])*(hit|miss)")  # what a cache did with a request
 OF_DAY = re.compile(r"\s*\d\d:\d\d(:|$)")
 THOUSANDS = re.compile(r"\d{1,3}(\.000)+")
 # Each entry has the roles of some content, its name in messages, words in the name of a column that suggest it, and the
@@ -46,13 +37,12 @@ THOUSANDS = re.compile(r"\d{1,3}(\.000)+")
 TELLING = (
     (("size", "sectors", "count", "repeat"), "size",
      {"size", "sizes", "bytes", "length", "len", "nbytes", "sectors", "nsect", "nsectors", "nblocks", "nblks", "nblk",
-      "nlb", "nbyte", "sz", "datasize", "vsize", "osize", "written"},
-     r"(n|nr|num|numberof)(blk|block|sector|lba|page)s?|(blk|block|sector|lba|page)s?(cnt|count)|blks|lbas|cnt|bcount"
+      "nlb", "nbyte", "sz", "datasize", "vsize", "osize"},
+     r"(n|nr|num|numberof)(blk|block|sector|lba|page)s?|(blk|block|sector|lba|page)s?(cnt|count)|blks|lbas|cnt|bcount|written"
      r"|(?!q|queue|wave|stack|cache|batch|path|url|name)[a-z]+(size|sz|len|length)"),
     (("op", "write", "read", ACTION), "operation",
-     {"rw", "rwbs", "iotype", "opcode", "optype", "operation", "iswrite", "isread", "readwrite", "api", "fop",
-      "syscall", "function", "func"},
-     r"(op|io|req|request|cmd|command|access|rw)(code|type|kind|flag)|(read|write)flag"),
+     {"rw", "rwbs", "iotype", "opcode", "optype", "operation", "iswrite", "isread", "readwrite"},
+     r"(api|fop|syscall|function|func)(name|call)?|(op|io|req|request|cmd|command|access|rw)(code|type|kind|flag)|(read|write)flag"),
 )  # fmt: skip
 # Columns may name devices if their names have a word of DEVICES and, besides such words, only words of BESIDE.
 DEVICES = {"disk", "device", "dev", "drive", "volume", "vol", "lun", "unit", "ssd", "hdd", "osd", "vdisk", "vm", "host",
@@ -104,8 +94,11 @@ def check(table: Table, names: Sequence[str], roles: Roles, columns: Columns, pa
 def _doubts(table: Table, names: Sequence[str], roles: Roles, columns: Columns) -> Iterator[tuple[str, str]]:
     used = {place for places in roles.values() for place in places}
     used |= {place for place, name in enumerate(names) if left_out(name, place, table)}
+    devices = [columns[at] for at in roles.get("device", ())]
     apart = [
-        name for place, name in enumerate(names) if place not in used and _may_name_devices(name, names, roles, table)
+        name
+        for place, name in enumerate(names)
+        if place not in used and _may_name_devices(name, names, roles, table) and not _follows(columns[place], devices)
     ]
     key = names[roles["block"][0]] if "block" in roles else ""
     seconds = "time_s" in roles or any(name.strip().lower() in SECONDS for name in names)
@@ -134,10 +127,14 @@ def _doubts(table: Table, names: Sequence[str], roles: Roles, columns: Columns) 
                 f"column {name} ({', '.join(sorted(found)[:SHOWN])}) names several steps of each request",
                 f"keep the rows of one step, or count all rows: --columns ignore={name} (columns=…)",
             )
-        elif name.strip().lower() in STEPS and 1 < len(found) <= MOST_KINDS and all(map(KIND.fullmatch, found)):
+        elif name.strip().lower() in STEPS and _are_kinds(found):
+            known = roles.keys() & {"op", "write", "read"}
             yield (
                 f"column {name} ({', '.join(sorted(found)[:SHOWN])}) may say which rows are requests",
-                f"state it with --columns op={name} (columns=…) and --operations, or count all rows: ignore={name}",
+                f"keep the rows of requests, or count all rows: --columns ignore={name} (columns=…)"
+                if known
+                else f"state it with --columns op={name} (columns=…) and --operations, or count all rows:"
+                f" ignore={name}",
             )
         if unit := UNREAD.fullmatch(name.strip()):
             yield (
@@ -166,12 +163,13 @@ def _doubts(table: Table, names: Sequence[str], roles: Roles, columns: Columns) 
                 f" {'them' if several else 'it'} out with ignore={'+'.join(apart)}"
                 + (f" if addresses are those of {'+'.join(known)}" if known else ""),
             )
-        if name.strip().lower() in DAYS and of_day:
+        if name.strip().lower() == "day" and of_day:
             yield (
                 f"column {name} may belong to the times of day",
                 f"write each time in one column, with its date, or leave it out: --columns ignore={name} (columns=…)",
             )
-        if name.strip().lower() in PARTS and key and "block" not in table.columns:
+        of_object = key and not _is_neighbour(key) and "block" not in table.columns
+        if name.strip().lower() in PARTS and of_object and all(map(str.isdecimal, found)):
             yield (
                 f"column {name} may number the parts of {key}, and equal values of {key} would be one object",
                 f"state it with --columns key={key}+{name} (columns=…), or leave it out with ignore={name}",
@@ -182,9 +180,10 @@ def _doubts(table: Table, names: Sequence[str], roles: Roles, columns: Columns) 
             and "block" not in table.columns
             and key.lower() in FILES
         ):
+            files = "+".join([*(names[at] for at in roles.get("device", ())), key])
             yield (
                 f"column {name} may number the pages of {key}",
-                f"state it with --columns block={name},device={key} (columns=…), or leave it out with ignore={name}",
+                f"state it with --columns block={name},device={files} (columns=…), or leave it out with ignore={name}",
             )
         if column := _may_complete_paths(name, found, names, roles, columns):
             yield (
@@ -303,6 +302,17 @@ def _may_name_devices(name: str, names: Sequence[str], roles: Roles, table: Tabl
     return bool(addresses and not known and words & telling and words <= telling | BESIDE)
 
 
+def _follows(column: Sequence[str], devices: Columns) -> bool:
+    """Return whether a column has several values, but only one for each device, so that it need not tell them apart."""
+    pairs = set(zip(zip(*devices, strict=True), column, strict=True)) if devices else set()
+    return len({value for _, value in pairs}) > 1 and len({device for device, _ in pairs}) == len(pairs)
+
+
+def _are_kinds(found: set[str]) -> bool:
+    """Return whether values may be kinds of events, other than hits and misses of a cache, which are all requests."""
+    return 1 < len(found) <= MOST_KINDS and all(map(KIND.fullmatch, found)) and not all(map(OUTCOME.fullmatch, found))
+
+
 def _may_complete_paths(name: str, found: set[str], names: Sequence[str], roles: Roles, columns: Columns) -> str:
     """Return the item of the option ``columns`` for a column that may hold the hosts or the queries of keys that are
     paths; empty if it holds neither."""
@@ -412,8 +422,9 @@ def _unit_of(names: Sequence[str], roles: Roles, role: str) -> int | None:
     known, plain = meaning(name), "".join(filter(str.isalnum, name.lower()))
     if known is None or known[0] != role:  # the user says what the column is, or it is named in another way
         last = re.split(r"[^a-z0-9]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower().strip(" )"))[-1]
-        in_sectors = role == "size" and re.search("sector|nsect|lba", plain)
-        return SECTOR if in_sectors else UNITS_OF_SIZE.get(last) if len(last) > 1 else None
+        if len(last) > 1 and last in UNITS_OF_SIZE:  # as in sector_bytes
+            return UNITS_OF_SIZE[last]
+        return SECTOR if role == "size" and re.search(IN_SECTORS, plain) else None
     return known[1] if isinstance(known[1], int) else None
 
 

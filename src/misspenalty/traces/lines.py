@@ -349,9 +349,8 @@ def _split(batch: Batch, places: dict[int, pa.DataType]) -> dict[int, pa.Array]:
             elif len(fields) > wanted:
                 what = f"too many fields in {shown(line)!r}"
                 if len(fields) == wanted + 1 and not fields[-1]:
-                    remedy = (
-                        f"delete the {table.separator!r} at the end of each line: sed 's/{table.separator}\\r*$//' FILE"
-                    )
+                    written = "\\t" if table.separator == "\t" else table.separator
+                    remedy = f"delete the '{written}' at the end of each line: sed 's/{written}\\r*$//' FILE"
             else:
                 place = len(fields)
                 what = f"field {place + 1} ({layout.names[place]}) missing or malformed in {shown(line)!r}"

@@ -6,6 +6,7 @@ rows of ``config/traces.tsv`` and the dialects, each of which is a file with suc
 
 import dataclasses
 import re
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -49,6 +50,13 @@ WRITES = (
     "true",
 )
 OPERATIONS = {word: "read" for word in READS} | {word: "write" for word in WRITES}
+# What a message proposes for unknown operations: SCSI's writes (42 is 0x2A), and words. Others are taken for reads.
+LIKELY = {
+    "delete": re.compile("(?i)(del|rem|unlink|evict|purge|expire).*"),
+    "write": re.compile(
+        "(?i)(0x)?[28]a|42|138|.*(wr|put|(?<!off)set|ins|upd|modif|creat|append|upload|post|store|push|(?<!re)add(?!r)).*"
+    ),
+}
 TRUTHS = {"0": "read", "1": "write", "f": "read", "t": "write", "false": "read", "true": "write", "no": "read",
           "yes": "write", "n": "read", "y": "write"}  # fmt: skip
 
@@ -72,6 +80,19 @@ OPTIONS = {
     "skip": "with pattern, a regular expression of the beginning of lines to leave out",
 }
 OF_TEXT = ("separator", "header", "comment", "pattern", "skip")  # options that have a meaning only for tables of text
+
+
+def likely_meaning(name: str, unknown: Collection[str]) -> str:
+    """Return the meaning that a message proposes for an operation, one of those in `unknown`.
+
+    Examples
+    --------
+    >>> [likely_meaning(name, ["0", "1"]) for name in ("0", "1", "UPDATE", "readdir", "DELETE")]
+    ['read', 'write', 'write', 'read', 'delete']
+    """
+    if name == "1" and "0" in unknown:
+        return "write"
+    return next((what for what, form in LIKELY.items() if form.fullmatch(name)), "read")
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from misspenalty.traces._hash import hash_texts
 from misspenalty.traces.splitmix import GOLDEN, mix
-from misspenalty.traces.table import DEVICE_SHIFT, MOST_DEVICES, OPERATIONS, TIME_UNITS
+from misspenalty.traces.table import DEVICE_SHIFT, MOST_DEVICES, OPERATIONS, TIME_UNITS, likely_meaning
 from misspenalty.traces.unknown_sizes import UNKNOWN
 
 NULLS = ("NULL", "null", "NaN", "nan", "None", "\\N")
@@ -25,8 +25,6 @@ LARGEST = np.uint64(0x7FFFFFFFFFFFFFFF)
 DIGITS = {2: 11, 4: 24, 8: 53}  # binary digits of a floating-point number, by its bytes
 LONGEST = 64  # maximum number of characters of a number
 MOST_SHOWN = 8  # operations in a message
-# Operations that a message proposes to take for writes: those of SCSI (42 is 0x2A), and words.
-WRITES = "(0x)?[28]a|42|138|.*(wr|put|set|ins|upd|modif|creat|append|upload|post|store|push|add).*"
 LEAVE_OUT = ", or leave the column out with --columns ignore=… (columns=…)"
 
 
@@ -449,11 +447,9 @@ def _expected_operations(unknown: list[str], known: dict[str, str], usual: dict[
     """Return which operations are expected instead of unknown ones, and what to do about the unknown ones."""
     words = known if usual is OPERATIONS else known | usual
     shown = [f"{name or 'blank'} ({what})" for name, what in words.items()][:MOST_SHOWN]
-    shown += ["…"] * (len(words) > MOST_SHOWN)
-    shown += ["R or W, read or write, get or set"] if usual is OPERATIONS else []
-    writing = re.compile(f"(?i){WRITES}|1" if "0" in unknown else f"(?i){WRITES}")
-    likely = (f"{name}={'write' if writing.fullmatch(name) else 'read'}" for name in unknown[:MOST_SHOWN])
-    named = ",".join(likely) + ",…" * (len(unknown) > MOST_SHOWN)
+    shown += ["…"] * (len(words) > MOST_SHOWN) + ["R or W, read or write, get or set"] * (usual is OPERATIONS)
+    named = ",".join(f"{name}={likely_meaning(name, unknown)}" for name in unknown[:MOST_SHOWN])
+    named += ",…" * (len(unknown) > MOST_SHOWN)
     it_means = "it means" if len(unknown) == 1 else "they mean"
     return f"{', '.join(shown)}; say what {it_means} with --operations {named} (or write, or ignore; operations=…)"
 
