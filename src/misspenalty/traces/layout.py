@@ -316,10 +316,11 @@ def _described(table: Table, lines: list[str], rows: list[tuple[int, str]], path
     blank = {place for place, name in enumerate(names) if not name and not any(columns[place])}
     names = tuple(name or (f"#{place}" if header else str(place)) for place, name in enumerate(names, 1))
     made = understood(table, names, columns, path, at + 1, doubted)
+    unnamed = {names[place] for place in blank}
     return dataclasses.replace(
         made,
         header_lines=skipped,
-        ignored=tuple(name for name in made.ignored if names.index(name) not in blank),
+        ignored=tuple(name for name in made.ignored if name not in unnamed),
         notes=(*notes, *made.notes),
         heading=_written(line) if header else written_above,
     )

@@ -64,6 +64,8 @@ FILES = ("file", "file_id", "filename", "file_name", "fid", "inode", "ino", "fd"
 # The values of columns with these names number adjacent blocks, and are not only keys.
 NEIGHBOURS = ("block", "block_number", "page", "block_id", "lpn", "lpa", "block_no", "blkno", "page_no", "page_index",
               "pgoff", "pgno")  # fmt: skip
+# Columns with these names count only if no other column has a place, or a time.
+WEAKER = re.compile(r"page_?index|pg_?(off|no)|clock_?time|t[ _/(\[]+\w+[)\]]?")
 UNITS_OF_TIME = {"s": "s", "sec": "s", "secs": "s", "seconds": "s",
                  "ms": "ms", "msec": "ms", "millis": "ms", "milliseconds": "ms",
                  "us": "us", "usec": "us", "micros": "us", "microseconds": "us",
@@ -196,6 +198,7 @@ def assign(
         if (known := meaning(name)) is not None and place not in taken:
             found.setdefault(known[0], []).append(place)
     _drop_what_was_chosen(found, roles)
+    _drop_weaker(found, names)
     if [names[place] for place in found.get("device", ())] == ["cs_host", "cs_bucket"]:
         del found["device"][0]  # a bucket has the same objects on every host
     if recognise and "device" not in {**roles, **found}:
@@ -263,6 +266,21 @@ def _drop_what_was_chosen(found: dict[str, list[int]], roles: Roles) -> None:
         if any(role in roles for role in group):
             for role in group:
                 found.pop(role, None)
+
+
+def _drop_weaker(found: dict[str, list[int]], names: Sequence[str]) -> None:
+    """Leave out places and times with names of `WEAKER` if other columns have places or times."""
+    for group in (PLACES, tuple(TIMES)):
+        kept = {
+            role: [place for place in found[role] if not WEAKER.fullmatch(names[place].strip().lower())]
+            for role in group
+            if role in found
+        }
+        if any(kept.values()):
+            for role, places in kept.items():
+                found[role] = places
+                if not places:
+                    del found[role]
 
 
 def _places(
