@@ -120,7 +120,7 @@ def test_read_right(opened, content, options, blocks, writes, times):
         ("block,guestVolume\n1,x\n", "column guestVolume may name devices"),
         ("pool,volume,offset,size\np,v,0,4096\n", "may both be the device; say which.*or device=pool.volume if each"),
         ("key,op\na,DELETE\n",
-         "line 2: field 2 .op.*operation 'DELETE'.*--operations DELETE=read .or write, or ignore; operations="),
+         "line 2: field 2 .op.*operation 'DELETE'.*--operations DELETE=delete .or write, or ignore; operations="),
         ("key,op\na,R\nb,TRIM\nc,FLUSH\n", "line 3: .*'TRIM'.*they mean with --operations TRIM=read,FLUSH=read .or"),
         ("key,size,io_size\na,1,2\n", "columns size and io_size may both be the size; say which with --columns"),
         ("key,op,is_write\na,R,0\n", "columns op and is_write exclude each other; expected one column of op, write"),

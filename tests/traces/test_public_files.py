@@ -181,6 +181,8 @@ def test_public_files_are_read(opened, content, options, format, ids, writes, ti
         (TABLE.replace("\n", ",\n").replace(",", "\t").replace("\t\n", "\n", 1), r"sed 's/\\t\\r\*\$//' FILE"),
         ("op,key\nreaddir,a\nDELETE,b\nresetAddr,b\n", "--operations readdir=read,DELETE=delete,resetAddr=write "),
         ("time,event,lba,size,op\n1,issue,8,512,R\n2,complete,8,512,R\n", "keep the rows of requests, or count all"),
+        ("ts,disk,object,offset\n1,0,a,0\n", r"if offset counts from the start of each object: device=disk\+object"),
+        ('{"ts": 1, "key": "a", "msg": "x\\ny", "it\'s": 5}\n', r"\(echo ts,key; jq -r '\[.ts,.key\]\|@csv"),
         ("ts,dev,ino,index\n1,8:0,5,0\n", r"index may number the pages of ino; .*block=index,device=dev\+ino "),
         ("ts,dev,file,offset,size\n1,0,a,0,512\n2,0,b,0,512\n", r"column file may name files.*device=dev\+file "),
         ("ts,node,disk,lba,size\n1,a,0,8,512\n2,b,0,8,512\n", r"column node may name devices.*device=disk\+node "),

@@ -135,7 +135,8 @@ def recognise(head: bytes) -> tuple[str, str] | None:
 def as_table(text: str) -> str:
     """Return how to write lines of JSON as a table, with a command that names the keys of the first object in `text`.
 
-    All keys are written or, if there are many, those whose names or values imply a role and others that may matter.
+    All keys are written or, if there are many, those whose names or values imply a role and others that may matter;
+    keys with quotes and texts of several lines, which a table cannot hold, are left out if they imply no role.
 
     Examples
     --------
@@ -149,7 +150,8 @@ def as_table(text: str) -> str:
         return TABLE
     told = [row for row in found if row[2]]
     placed = any((known := meaning(name)) is not None and known[0] in PLACES for _, _, name in told)
-    rows = [(keys, value, name or _plain(_last(keys))) for keys, value, name in found]
+    kept = (row for row in found if row[2] or not ("\n" in str(row[1]) or any("'" in key for key in row[0])))
+    rows = [(keys, value, name or _plain(_last(keys))) for keys, value, name in kept]
     if len(rows) > MOST_KEYS:
         rows = [row for row in rows if row in told or LIKELY & words_of(row[0][-1])]
     if not rows or len(rows) > MOST_KEYS or any("'" in key for keys, _, _ in rows for key in keys):

@@ -218,7 +218,9 @@ def assign(
             columns = [names[place] for role in both for place in roles[role]]
             remedy = f"leave one out, such as with --columns ignore={columns[-1]} (columns=…)"
             if group is PLACES and both[0] == "block":
-                remedy += f"; if {columns[-1]} counts from the start of each {columns[0]}: space={columns[0]}"
+                devices = [names[place] for place in roles.get("device", ())]
+                apart = f"device={'+'.join([*devices, columns[0]])}" if devices else f"space={columns[0]}"
+                remedy += f"; if {columns[-1]} counts from the start of each {columns[0]}: {apart}"
             expected = f"one column of {', '.join(group)}"
             raise fault(f"columns {' and '.join(columns)} exclude each other", expected=expected, remedy=remedy)
     if not any(role in roles for role in PLACES):
