@@ -184,7 +184,7 @@ def test_public_files_are_read(opened, content, options, format, ids, writes, ti
         ("ts,disk,object,offset\n1,0,a,0\n", r"if offset counts from the start of each object: device=disk\+object"),
         ('{"ts": 1, "key": "a", "msg": "x\\ny", "it\'s": 5}\n', r"\(echo ts,key; jq -r '\[.ts,.key\]\|@csv"),
         ("ts,dev,ino,index\n1,8:0,5,0\n", r"index may number the pages of ino; .*block=index,device=dev\+ino "),
-        ("ts,dev,file,offset,size\n1,0,a,0,512\n2,0,b,0,512\n", r"column file may name files.*device=dev\+file "),
+        ("ts,dev,file,offset,size\n1,0,a,0,512\n2,1,b,0,512\n", r"column file may name files.*device=dev\+file "),
         ("ts,node,disk,lba,size\n1,a,0,8,512\n2,b,0,8,512\n", r"column node may name devices.*device=disk\+node "),
         ('{"ts": 1, "key": "a", "blk_cnt": 8}\n', r"\(echo ts,key,blk_cnt; jq -r '\[.ts,.key,.blk_cnt\]"),
     ],

@@ -98,7 +98,9 @@ def _doubts(table: Table, names: Sequence[str], roles: Roles, columns: Columns) 
     apart = [
         name
         for place, name in enumerate(names)
-        if place not in used and _may_name_devices(name, names, roles, table) and not _follows(columns[place], devices)
+        if place not in used
+        and _may_name_devices(name, names, roles, table)
+        and not (words_of(name) <= DEVICES | BESIDE and _follows(columns[place], devices))
     ]
     key = names[roles["block"][0]] if "block" in roles else ""
     seconds = "time_s" in roles or any(name.strip().lower() in SECONDS for name in names)

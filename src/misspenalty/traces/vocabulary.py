@@ -65,7 +65,7 @@ FILES = ("file", "file_id", "filename", "file_name", "fid", "inode", "ino", "fd"
 NEIGHBOURS = ("block", "block_number", "page", "block_id", "lpn", "lpa", "block_no", "blkno", "page_no", "page_index",
               "pgoff", "pgno")  # fmt: skip
 # Columns with these names count only if no other column has a place, or a time.
-WEAKER = re.compile(r"page_?index|pg_?(off|no)|clock_?time|t[ _/(\[]+\w+[)\]]?")
+WEAKER = re.compile(r"page_?index|pg_?(off|no)|clock_?time|t[ _/(\[]+[a-z]+[)\]]?")
 UNITS_OF_TIME = {"s": "s", "sec": "s", "secs": "s", "seconds": "s",
                  "ms": "ms", "msec": "ms", "millis": "ms", "milliseconds": "ms",
                  "us": "us", "usec": "us", "micros": "us", "microseconds": "us",
