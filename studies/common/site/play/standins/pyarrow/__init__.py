@@ -4,6 +4,7 @@ Python's own functions split and convert columns. Text that is not simple enough
 package's readers then parse the lines one by one, as they do with pyarrow.
 """
 
+import re
 from functools import partial
 
 from compression import zstd
@@ -13,6 +14,7 @@ from pyarrow.types import DataType
 
 __all__ = ["Array", "ArrowException", "ArrowInvalid", "BinaryArray", "ChunkedArray", "DataType", "array", "types"]
 ArrowException = zstd.ZstdError
+HEXADECIMAL = re.compile(rb"0[xX][0-9a-fA-F]{1,16}")
 
 
 class ArrowInvalid(ArrowException):
@@ -111,7 +113,11 @@ class Array:
 
 
 def whole(text):
-    """Convert a text to a whole number that fits into a signed integer of 64 bits."""
+    """Convert a text, decimal or hexadecimal (``0x``), to a whole number that fits into a signed integer of 64 bits."""
+    if text[:2] in (b"0x", b"0X"):
+        if not HEXADECIMAL.fullmatch(text):
+            raise ArrowInvalid(f"{text!r} is not a whole number")
+        return (int(text, 16) + (1 << 63)) % (1 << 64) - (1 << 63)
     digits = text.removeprefix(b"-")
     if not digits.isdigit() or len(digits) > 19 or not -(1 << 63) <= (value := int(text)) < 1 << 63:
         raise ArrowInvalid(f"{text!r} is not a whole number")
