@@ -8,7 +8,17 @@ from collections.abc import Iterator, Sequence
 
 from misspenalty.errors import InputError
 from misspenalty.traces.table import OPERATIONS, SECTOR, Table
-from misspenalty.traces.vocabulary import ACTION, FILES, IGNORE, NEIGHBOURS, SPACE, UNITS_OF_SIZE, Roles, meaning
+from misspenalty.traces.vocabulary import (
+    ACTION,
+    FILES,
+    IGNORE,
+    NEIGHBOURS,
+    SPACE,
+    UNITS_OF_SIZE,
+    Roles,
+    meaning,
+    unpunctuated,
+)  # fmt: skip
 
 SHOWN = 3  # number of values that a message shows
 WORDS = OPERATIONS.keys() - {"true", "false"}
@@ -143,7 +153,7 @@ def _doubts(table: Table, names: Sequence[str], roles: Roles, columns: Columns) 
                 f"column {name} holds times in a unit that is not read ({unit[1]})",
                 f"convert it to seconds or a smaller unit, or leave it out: --columns ignore={name} (columns=…)",
             )
-        if FRACTIONS.fullmatch("".join(filter(str.isalnum, name.lower()))) and seconds:
+        if FRACTIONS.fullmatch(unpunctuated(name)) and seconds:
             yield (
                 f"column {name} may hold the fractions of times",
                 f"write each time in one column, such as 7.000500000, or leave it out: --columns ignore={name}"
@@ -270,7 +280,7 @@ def _doubts(table: Table, names: Sequence[str], roles: Roles, columns: Columns) 
 
 
 def _tells(name: str, words: set[str], form: str) -> bool:
-    return bool(words & words_of(name) or re.fullmatch(form, "".join(filter(str.isalnum, name.lower()))))
+    return bool(words & words_of(name) or re.fullmatch(form, unpunctuated(name)))
 
 
 def _may_be_sectors(table: Table, names: Sequence[str], roles: Roles, columns: Columns) -> bool:
@@ -284,7 +294,7 @@ def _may_be_sectors(table: Table, names: Sequence[str], roles: Roles, columns: C
     if table.key in ("text", "words", "hex"):
         return False
     name, size = names[roles["block"][0]], names[roles["size"][0]].lower()
-    if "".join(filter(str.isalnum, name.lower())) not in NUMBERED or size.startswith(OF_OBJECTS):
+    if unpunctuated(name) not in NUMBERED or size.startswith(OF_OBJECTS):
         return False
     return all(value.strip().isdecimal() for value in columns[roles["block"][0]])
 
@@ -293,8 +303,7 @@ def _may_name_devices(name: str, names: Sequence[str], roles: Roles, table: Tabl
     """Return whether a column may name devices, or parts of them, in a table of addresses; a user's choice counts."""
     words, places = words_of(name), roles.get("block", ())
     addresses = roles.keys() & {"offset", "sector"} or any(
-        _is_neighbour(names[place]) or "".join(filter(str.isalnum, names[place].lower())) in NUMBERS_OF_PAGES
-        for place in places
+        _is_neighbour(names[place]) or unpunctuated(names[place]) in NUMBERS_OF_PAGES for place in places
     )
     known = SPACE in roles or "device" in table.columns
     whole = "sector" in roles or any(names[place].strip().lower() in OF_DISKS for place in places)
@@ -384,7 +393,7 @@ def left_out(name: str, place: int, table: Table) -> bool:
 
 
 def _is_neighbour(name: str) -> bool:
-    return "".join(filter(str.isalnum, name.lower())) in {other.replace("_", "") for other in NEIGHBOURS}
+    return unpunctuated(name) in {other.replace("_", "") for other in NEIGHBOURS}
 
 
 def mixed_hosts(table: Table, head: bytes) -> str:
@@ -421,7 +430,7 @@ def _unit_of(names: Sequence[str], roles: Roles, role: str) -> int | None:
     if role not in roles or len(roles[role]) > 1:
         return None
     name = names[roles[role][0]]
-    known, plain = meaning(name), "".join(filter(str.isalnum, name.lower()))
+    known, plain = meaning(name), unpunctuated(name)
     if known is None or known[0] != role:  # the user says what the column is, or it is named in another way
         last = re.split(r"[^a-z0-9]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower().strip(" )"))[-1]
         if len(last) > 1 and last in UNITS_OF_SIZE:  # as in sector_bytes

@@ -103,9 +103,10 @@ def pointer(head: bytes) -> tuple[str, str] | None:
 
 
 def packed(head: bytes) -> tuple[str, str] | None:
-    """Return what kind of archive, compressed file or array a file is, and what to do with it; None for other files.
+    """Return what kind of archive, compressed file, array or Darshan log a file is, and what to do with it; None for
+    other files.
 
-    Formats without any structure, such as plain numbers, would read it without a warning.
+    A format without any structure, such as plain numbers, or with comments would read it without a warning.
     """
     return recognise(head) if head.startswith(PACKED) or head[257:262] == b"ustar" else None
 

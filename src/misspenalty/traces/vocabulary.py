@@ -253,12 +253,19 @@ def _further_devices(names: Sequence[str], roles: set[str], taken: set[int]) -> 
 
 def _pair(role: str, names: Sequence[str], places: Sequence[int]) -> tuple[int, ...]:
     """Return the places of two columns that make up `role` together, in their order; empty if they do not."""
-    place_of = {_unpunctuated(names[place]): place for place in places}
-    pair = tuple(place_of.get(_unpunctuated(name), -1) for name in PAIRS.get(role, ()))
+    place_of = {unpunctuated(names[place]): place for place in places}
+    pair = tuple(place_of.get(unpunctuated(name), -1) for name in PAIRS.get(role, ()))
     return pair if len(pair) == len(places) and -1 not in pair else ()
 
 
-def _unpunctuated(name: str) -> str:
+def unpunctuated(name: str) -> str:
+    """Return the letters and digits of a name, in small letters.
+
+    Examples
+    --------
+    >>> unpunctuated("Block_No (LBA)")
+    'blocknolba'
+    """
     return "".join(filter(str.isalnum, name.lower()))
 
 
