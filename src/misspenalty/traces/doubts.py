@@ -18,7 +18,7 @@ from misspenalty.traces.vocabulary import (
     Roles,
     meaning,
     unpunctuated,
-)  # fmt: skip
+)
 
 SHOWN = 3  # number of values that a message shows
 WORDS = OPERATIONS.keys() - {"true", "false"}
