@@ -80,7 +80,7 @@ reproduce: build  ## make the papers' tables and figures, the claims and the pap
 	$(RUN) $(if $(call on,$(OFFLINE)),--offline)
 	$(BIN)/python workflow/scripts/refresh_readme.py
 
-supplement: build  ## do what `make reproduce` does, and also make the sensitivities, scales and supplement
+supplement: build  ## do what `make reproduce` does, and also make other conditions, sensitivities, scales, what-ifs and the supplement
 	$(RUN) --supplement $(if $(call on,$(OFFLINE)),--offline)
 	$(BIN)/python workflow/scripts/refresh_readme.py
 

@@ -11,7 +11,9 @@ from typing import Any
 from misspenalty.errors import ParameterError
 
 JOBS = "misspenalty_studies.common.reporting.jobs"  # module that runs every job
-PARTS = ("first", None, "further")  # in order: made before the rest, by `make reproduce`, by `make supplement`
+# In order: made before the rest, by `make reproduce`, by `make reproduce` if the archived table does not fit
+# (`misspenalty_studies.common.reporting.kept`), by `make supplement`.
+PARTS = ("first", None, "kept", "further")
 
 
 def job(sources, function):
@@ -81,6 +83,7 @@ class Simulation:
     params: dict[str, Any] = field(default_factory=dict)
     threads: int = 1
     priority: Any = 0
+    part: str | None = None
 
     @property
     def place(self):
@@ -176,7 +179,7 @@ class Plan:
             Maximum number of threads that the function can use.
         priority : int or callable, optional
             Jobs of higher priority start first.
-        part : {None, "further"}, optional
+        part : {None, "kept", "further"}, optional
             When the tables outside ``runs`` are made, see `PARTS`.
 
         Raises
@@ -185,7 +188,7 @@ class Plan:
             `part` is unknown, or the simulation has no inputs but an output outside ``runs``: an archived table there
             would be mistaken for its result.
         """
-        _check_part(name, part, (None, "further"))
+        _check_part(name, part, (None, "kept", "further"))
         outputs = {"table": outputs} if isinstance(outputs, str) else outputs
         names = outputs if isinstance(outputs, dict) else dict(zip(outputs, outputs, strict=True))
         files = {table: self._made(file) for table, file in names.items()}
@@ -195,9 +198,10 @@ class Plan:
                 f"{name}: has no inputs, so Snakemake would not remake {archived[0]} of an earlier run; "
                 f"write it to results/{self.study}/runs/"
             )
-        (self.further if part == "further" else self.outputs).extend(path for path in archived if "{" not in path)
+        if part != "kept":
+            (self.further if part else self.outputs).extend(path for path in archived if "{" not in path)
         called = job(self.sources, function)
-        self.simulations.append(Simulation(name, called, inputs or {}, files, params or {}, threads, priority))
+        self.simulations.append(Simulation(name, called, inputs or {}, files, params or {}, threads, priority, part))
 
     def table(self, function, *names, part=None, options=None, **inputs):
         """Declare tables that take little time to make; one job per study and part makes them one after another.
@@ -208,7 +212,7 @@ class Plan:
             Dotted name, see `job`; it returns one table for each name.
         *names : str
             The tables, ``results/<study>/<name>.csv``; by default one, with the function's name.
-        part : {None, "first", "further"}, optional
+        part : {None, "first", "kept", "further"}, optional
             When the tables are made, see `PARTS`.
         options : dict, optional
             Arguments other than tables.
@@ -249,7 +253,9 @@ class Plan:
         function : str, optional
             Dotted name, see `job`; called with tables, it returns a Matplotlib figure. The default is
             ``<study>.figures.<name>``.
-        part, options, **inputs
+        part : {None, "first", "further"}, optional
+            When the figure is made, see `PARTS`.
+        options, **inputs
             See `table`. Without inputs, the function gets the table of the figure's own name as ``table``.
 
         Raises
@@ -257,7 +263,7 @@ class Plan:
         ParameterError
             `part` is unknown.
         """
-        _check_part(name, part)
+        _check_part(name, part, ("first", None, "further"))
         inputs = inputs or {"table": name}
         self.figures.append(
             {
@@ -295,15 +301,36 @@ class Plan:
     def files_read(self):
         """Return the files that the study reads but does not make: `read`, and the declared inputs outside ``results/``
         whose paths do not depend on wildcards."""
+        return [path for path in self.inputs() if not path.startswith("results/") or path in self.read]
+
+    def inputs(self):
+        """Return the files of `read` and all declared inputs whose paths do not depend on wildcards."""
         jobs = [{"inputs": {k: v for k, v in one.inputs.items() if not callable(v)}} for one in self.simulations]
-        inputs = files_of([*jobs, *self.tables, *self.figures])
-        return [*self.read, *(path for path in inputs if not path.startswith("results/") and "{" not in path)]
+        declared = files_of([*jobs, *self.tables, *self.figures])
+        return [*self.read, *(path for path in declared if "{" not in path)]
 
     def files(self, supplement=False):
-        """Return the files that `make reproduce` makes for this study, or those that `make supplement` adds."""
+        """Return the files that `make reproduce` makes or keeps for this study, or those that `make supplement` adds."""
         wanted = ("further",) if supplement else ("first", None)
-        judged = [f"results/{self.study}/conditions.csv"] if self.conditions else []
-        made = self.further if supplement else [*self.outputs, *judged]
+        kept = [path for paths in self.kept().values() for path in paths]
+        made = self.further if supplement else [*self.outputs, *kept]
         tables = [path for e in self.tables if e["part"] in wanted for path in e["outputs"].values()]
         drawn = [e["output"] for e in self.figures if e["part"] in wanted and e["archived"]]
         return [*made, *tables, *(f"{path}.{form}" for path in drawn for form in ("pdf", "svg", "png"))]
+
+    def kept(self):
+        """Return the tables that `make reproduce` takes from the archive if they fit, by the rule that makes them.
+
+        These are the verdicts under other conditions, and tables and simulations with ``part="kept"``.
+
+        Examples
+        --------
+        >>> Plan("mq", sources=None, conditions=["table4"]).kept()
+        {'mq_conditions': ['results/mq/conditions.csv']}
+        """
+        found = {f"{self.study}_conditions": [self.path("conditions")]} if self.conditions else {}
+        for part, name, entries in self.parts("tables"):
+            if part == "kept":
+                found[name] = [path for entry in entries for path in entry["outputs"].values()]
+        simulated = {one.name: one.outputs.values() for one in self.simulations if one.part == "kept"}
+        return found | {name: [path for path in paths if "/runs/" not in path] for name, paths in simulated.items()}

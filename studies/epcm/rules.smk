@@ -30,8 +30,8 @@ plan.stacked("accuracy", runs=runs_of_builds("accuracy"))
 plan.stacked("workloads", runs=runs_of_builds("workload"))
 plan.stacked("sensitivity", part="further", runs=runs_of_builds("sensitivity"))
 for item in ("surface", "learning", "recordings"):
-    plan.stacked(item, runs=[f"results/epcm/runs/{item}.csv"])
-plan.stacked("limits", runs=runs_of_builds("limits"))
+    plan.stacked(item, part="further", runs=[f"results/epcm/runs/{item}.csv"])
+plan.stacked("limits", part="kept", runs=runs_of_builds("limits"))
 plan.stacked("today", runs=runs_of_builds("today"))
 plan.stacked("fit", runs=["results/epcm/runs/copy.csv", *runs_of_builds("scale")])
 plan.table(

@@ -47,19 +47,46 @@ def at_points(sweeps, machine, fit, points_mb, iterations, sizes):
     return averages(tables, keys, [one.seed for one in every], ["projections"])
 
 
-def other_tables(
-    sweeps, machine, fit, points_mb, hit_time_mb, updates_mb, server_mb, dynamic_mb, dynamic, shares, sizes
-):
-    """Compute the tables of hit times, updates, the server's cache, varied unit costs and the dynamic traversal.
+def other_tables(sweeps, machine, fit, points_mb, hit_time_mb, server_mb, sizes):
+    """Compute the tables of hit times and of the server's cache, as means over seeds.
 
     The other parameters are those of `at_points`.
 
     Parameters
     ----------
-    hit_time_mb, updates_mb : float
-        Client caches of Table 3 and of the traversals with updates.
+    hit_time_mb : float
+        Client cache of Table 3.
     server_mb : sequence of float
         Page caches of the server.
+
+    Returns
+    -------
+    dict of str to DataFrame
+        ``hit_time, server``.
+    """
+    tables = [
+        {
+            "hit_time": further.hit_time(one.data, hit_time_mb, one.costs),
+            "server": further.server(one.sweeps, points_mb, one.costs, server_mb),
+        }
+        for one in samples(sweeps, load_fitted(machine, fit), sizes)
+    ]
+    keys = {
+        "hit_time": ["traversal", "cache_mb", "line"],
+        "server": ["server_cache_mb", "page_order", "traversal"],
+    }
+    return averages(tables, keys)
+
+
+def further_tables(sweeps, machine, fit, points_mb, updates_mb, dynamic_mb, dynamic, shares, sizes):
+    """Compute the tables of updates, varied unit costs and the dynamic traversal, as means over seeds.
+
+    The other parameters are those of `at_points`.
+
+    Parameters
+    ----------
+    updates_mb : float
+        Client cache of the traversals with updates.
     dynamic_mb : sequence of float
         Client caches of the dynamic traversal, which runs on a database of two modules.
     dynamic : dict
@@ -71,24 +98,20 @@ def other_tables(
     Returns
     -------
     dict of str to DataFrame
-        ``hit_time, updates, server, cost_sensitivity, dynamic``.
+        ``updates, cost_sensitivity, dynamic``.
     """
     tables, best = [], {}
     for one in samples(sweeps, load_fitted(machine, fit), sizes):
         two = database(one.seed, **{**sizes, "modules": 2})
         tables.append(
             {
-                "hit_time": further.hit_time(one.data, hit_time_mb, one.costs),
                 "updates": further.updates(one.data, updates_mb, one.costs),
-                "server": further.server(one.sweeps, points_mb, one.costs, server_mb),
                 "cost_sensitivity": further.cost_sensitivity(one.sweeps, points_mb, one.costs),
                 "dynamic": further.dynamic(two, one.seed, DYNAMIC_SYSTEMS, dynamic_mb, dynamic, shares, best),
             }
         )
     keys = {
-        "hit_time": ["traversal", "cache_mb", "line"],
         "updates": ["traversal", "cache_mb"],
-        "server": ["server_cache_mb", "page_order", "traversal"],
         "cost_sensitivity": SENSITIVITY_KEYS,
         "dynamic": ["traversal", "system", "cache_mb", "share"],
     }

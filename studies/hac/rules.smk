@@ -209,17 +209,30 @@ plan.simulation(
     "hac_variants",
     "hac.jobs.other_tables",
     inputs=dict(sweeps=HAC_SWEEPS, **HAC_PRICED),
-    outputs=["hit_time", "updates", "server", "cost_sensitivity", "dynamic"],
+    outputs=["hit_time", "server"],
     params=dict(
         points_mb=HAC["points_mb"],
         hit_time_mb=HAC["hit_time_mb"],
-        updates_mb=HAC["updates_mb"],
         server_mb=HAC["server_cache_mb"],
+        sizes=HAC["database"],
+    ),
+)
+
+
+plan.simulation(
+    "hac_further",
+    "hac.jobs.further_tables",
+    inputs=dict(sweeps=HAC_SWEEPS, **HAC_PRICED),
+    outputs=["updates", "cost_sensitivity", "dynamic"],
+    params=dict(
+        points_mb=HAC["points_mb"],
+        updates_mb=HAC["updates_mb"],
         dynamic_mb=HAC["dynamic_mb"],
         dynamic=HAC["dynamic"],
         shares=HAC["gom_shares"],
         sizes=HAC["database"],
     ),
+    part="further",
 )
 
 

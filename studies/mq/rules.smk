@@ -247,6 +247,7 @@ plan.simulation(
         fit="results/mq/runs/fit.csv",
     ),
     outputs="fig7_sensitivity",
+    part="further",
     params=dict(
         raw=config["captures"][MQ["server"]],
         cache_mb=MQ["cache_mb"],

@@ -43,6 +43,7 @@ plan.table(
 plan.table(
     "sarc.readings.effects",
     "readings",
+    part="further",
     ledger="studies/sarc/ledger.yaml",
     table2="results/sarc/runs/conditions/table2.csv",
     fig6="results/sarc/runs/conditions/fig6.csv",

@@ -10,8 +10,8 @@ from misspenalty_studies.vlog import conditions, file_system_runs, locate, runs,
 from misspenalty_studies.vlog.file_systems.hosts import load_hosts
 
 
-def updates(hosts, platforms, workload, gap_seeds, threads):
-    """Simulate the latency of random updates by component, and the speed-up under conditions that could widen the gap.
+def updates(hosts, platforms, workload, threads):
+    """Simulate the latency of random updates by component.
 
     Parameters
     ----------
@@ -21,29 +21,43 @@ def updates(hosts, platforms, workload, gap_seeds, threads):
         As in `misspenalty_studies.vlog.runs.make_platforms`.
     workload : dict
         Fields of `misspenalty_studies.vlog.runs.Updates`.
-    gap_seeds : int
-        Number of runs averaged per point.
     threads : int
         Number of platforms that are simulated in parallel.
 
     Returns
     -------
-    dict of str to DataFrame
-        ``fig9, speedup_conditions``; ``table2_conditions, fig9_conditions``: the judged tables under each condition.
+    DataFrame
+        ``fig9``.
     """
-    load = runs.Updates(**workload)
+    load, made = runs.Updates(**workload), runs.make_platforms(platforms, load_hosts(hosts))
+    tables = map_in_threads(lambda label: runs.fig9({label: made[label]}, load), made, threads)
+    return pd.concat(tables, ignore_index=True)
+
+
+def under_conditions(hosts, platforms, workload, gap_seeds, threads):
+    """Simulate the speed-up under conditions that could widen the gap.
+
+    Parameters
+    ----------
+    hosts, platforms, workload, threads
+        As in `updates`.
+    gap_seeds : int
+        Number of runs averaged per point.
+
+    Returns
+    -------
+    dict of str to DataFrame
+        ``speedup_conditions``; ``table2, fig9``: the judged tables under each condition.
+    """
+    load, made = runs.Updates(**workload), runs.make_platforms(platforms, load_hosts(hosts))
 
     def run(platform):
-        found = {
-            "fig9": runs.fig9({platform.label: platform}, load),
-            "speedup_conditions": conditions.gap(platform, load, gap_seeds),
-        }
+        found = conditions.gap(platform, load, gap_seeds)
         print(f"{platform.label}: done", file=sys.stderr)
         return found
 
-    found = _together(map_in_threads(run, runs.make_platforms(platforms, load_hosts(hosts)).values(), threads))
-    varied = conditions.conditions(found["speedup_conditions"])
-    return found | {f"{item}_conditions": table for item, table in varied.items()}
+    gaps = pd.concat(map_in_threads(run, made.values(), threads), ignore_index=True)
+    return {"speedup_conditions": gaps} | conditions.conditions(gaps)
 
 
 def _together(parts):

@@ -9,7 +9,10 @@ VLOG_LATER_DRIVES = drive_files(*{entry["drive"] for entry in VLOG_LATER.values(
 
 plan.table("vlog.runs.table2", part="first", latencies="fig9")
 plan.table(
-    "vlog.conditions.judged", "speedup_conditions_judged", table="speedup_conditions"
+    "vlog.conditions.judged",
+    "speedup_conditions_judged",
+    part="kept",
+    table="speedup_conditions",
 )
 plan.table("vlog.conditions.limits", "speedup_limits", latencies="fig9")
 plan.table(
@@ -51,15 +54,25 @@ plan.simulation(
     "vlog_updates",
     "vlog.platforms.updates",
     inputs=dict(hosts=VLOG_HOSTS, drives=VLOG_DRIVES),
-    outputs=dict(
-        fig9="fig9",
-        speedup_conditions="speedup_conditions",
-        table2_conditions="runs/conditions/table2",
-        fig9_conditions="runs/conditions/fig9",
-    ),
-    params=dict(**VLOG_RUN, gap_seeds=VLOG["gap_seeds"]),
+    outputs="fig9",
+    params=VLOG_RUN,
     threads=2,
     priority=SOON - 1,  # Table 2 is made from fig9, right after the first figure
+)
+
+
+plan.simulation(
+    "vlog_under_conditions",
+    "vlog.platforms.under_conditions",
+    inputs=dict(hosts=VLOG_HOSTS, drives=VLOG_DRIVES),
+    outputs=dict(
+        speedup_conditions="speedup_conditions",
+        **{item: f"runs/conditions/{item}" for item in plan.conditions},
+    ),
+    params=dict(**VLOG_RUN, gap_seeds=VLOG["gap_seeds"]),
+    part="kept",
+    threads=2,
+    priority=1,
 )
 
 
@@ -101,6 +114,7 @@ plan.simulation(
     "vlog.platforms.later",
     inputs=dict(hosts=VLOG_HOSTS, drives=VLOG_LATER_DRIVES),
     outputs="what_if",
+    part="further",
     params=dict(platforms=VLOG_LATER, workload=VLOG["what_if"]["workload"]),
     threads=2,
 )

@@ -14,19 +14,27 @@ WHATIF_DRIVES = drive_files(
 WHATIF_INPUTS = dict(machines=WHATIF_MACHINES, drives=WHATIF_DRIVES)
 CONCLUSIONS = ["hac", "mq", "epcm", "vlog", "sarc"]
 for study in CONCLUSIONS:
-    plan.stacked(study, runs=[f"results/whatif/runs/{study}_cells.csv"])
-plan.table("whatif.tables.summary", tables=whatif_tables("cells", CONCLUSIONS))
+    plan.stacked(study, part="kept", runs=[f"results/whatif/runs/{study}_cells.csv"])
+plan.table(
+    "whatif.tables.summary", part="kept", tables=whatif_tables("cells", CONCLUSIONS)
+)
 plan.table(
     "whatif.tables.crossovers",
+    part="kept",
     tables=whatif_tables("crossovers", CONCLUSIONS),
     overheads="results/whatif/runs/hac_overheads.csv",
 )
 plan.table(
-    "whatif.tables.gathered", "curves", tables=whatif_tables("curve", CONCLUSIONS)
+    "whatif.tables.gathered",
+    "curves",
+    part="kept",
+    tables=whatif_tables("curve", CONCLUSIONS),
 )
-plan.stacked("checks", runs=list(whatif_tables("checks", CONCLUSIONS).values()))
-plan.stacked("rotation", runs=["results/whatif/runs/vlog_rotation.csv"])
-plan.table("whatif.tables.parameters", machines=WHATIF_MACHINES)
+plan.stacked(
+    "checks", part="kept", runs=list(whatif_tables("checks", CONCLUSIONS).values())
+)
+plan.stacked("rotation", part="kept", runs=["results/whatif/runs/vlog_rotation.csv"])
+plan.table("whatif.tables.parameters", part="kept", machines=WHATIF_MACHINES)
 plan.figure(
     "summary",
     "Summary",

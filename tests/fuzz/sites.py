@@ -50,7 +50,7 @@ def seeds():
     table = next(iter(figure["inputs"].values()))
     files = (table, f"{figure['output']}.png", "results/overview.png")
     made = {path: index["made"][path] | {"inputs": [table]} for path in files}
-    index = {"figures": [figure], "made": made, "titles": {STUDY: index["titles"][STUDY]}}
+    index = {"figures": [figure], "made": made, "titles": {STUDY: index["titles"][STUDY]}, "reproduced": []}
     claims = pd.read_csv(ROOT / "results" / "claims.csv", dtype=str, keep_default_na=False)
     claims = claims[claims["study"] == STUDY]
     claims = pd.concat([claims.iloc[:2], claims[claims["id"].isin(CLAIMS)]])

@@ -24,9 +24,9 @@ FORCED = ("kvcache", "mq", "vlog")  # studies whose jobs are all made again in t
 ON_REQUEST = {"study_readings", "fetch_trace", "trace_tables", "trace_page", "all_traces"}
 
 
-def snakemake(folder, *arguments, hash_seed="0"):
+def snakemake(folder, *arguments, hash_seed="0", keep="no"):
     command = [sys.executable, "-m", "snakemake", *arguments]
-    environment = os.environ | {"PYTHONHASHSEED": hash_seed}
+    environment = os.environ | {"PYTHONHASHSEED": hash_seed, "MISSPENALTY_KEEP": keep}
     return subprocess.run(
         command, cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=2400
     )
@@ -68,9 +68,9 @@ def jobs_of(done):
     return {rule: int(number) for rule, number in counted}
 
 
-def planned_rules(folder, *targets):
+def planned_rules(folder, *targets, keep="no"):
     """Return the number of jobs of each rule that a run in a folder would have."""
-    return jobs_of(snakemake(folder, "--dry-run", "--quiet", "rules", "--", *targets))
+    return jobs_of(snakemake(folder, "--dry-run", "--quiet", "rules", "--", *targets, keep=keep))
 
 
 def sections(body):
@@ -268,6 +268,18 @@ def test_manifest_names_everything_that_was_read(tree, summary):
     assert read - set(manifest["inputs"]) - set(supplement["inputs"]) == set()
 
 
+def test_a_run_that_keeps_its_own_tables_has_nothing_to_do(tree, first_run):
+    done = snakemake(tree, "--dry-run", "supplement", keep="yes")
+    assert done.returncode == 0 and "Nothing to be done" in done.stdout + done.stderr
+    assert re.search(r"^Kept from the archive, .*: verdicts .* of classics, .*whatif$", done.stderr, re.MULTILINE)
+
+
+def test_a_wrong_switch_is_refused(tree):
+    done = snakemake(tree, "--dry-run", keep="nein")
+    assert done.returncode != 0
+    assert "MISSPENALTY_KEEP=nein: give yes (keep archived tables that fit) or no" in done.stdout + done.stderr
+
+
 def test_report_is_one_self_contained_page(tree, first_run):
     done = snakemake(tree, "--report", "results/report.html")
     assert done.returncode == 0, done.stderr
@@ -308,11 +320,11 @@ def test_package_built_from_other_sources_is_refused(tree, first_run):
     assert "make build" in done.stdout + done.stderr
 
 
-def test_fresh_clone_recomputes_everything(tree, first_run, tmp_path):
-    """A clone has the archived results but no record of how they were made, so none of them may be mistaken for
-    finished work."""
-    folder = copy_tree(tmp_path)
-    shutil.copytree(tree / "data" / "raw", folder / "data" / "raw")
+@pytest.fixture(scope="module")
+def clone(tree, first_run, tmp_path_factory):
+    """Return a clone of the tree after its run: it has the archived results, but no record of how they were made."""
+    folder = copy_tree(tmp_path_factory.mktemp("clone"))
+    shutil.copytree(tree / "data", folder / "data", dirs_exist_ok=True)
     shutil.copy(tree / "config" / "config.yaml", folder / "config")
     shutil.copytree(tree / "results", folder / "results", dirs_exist_ok=True)
     names = [path.relative_to(folder).as_posix() for path in (folder / "results").rglob("*") if path.is_file()]
@@ -332,8 +344,48 @@ def test_fresh_clone_recomputes_everything(tree, first_run, tmp_path):
     for second, path in enumerate(sorted(path for path in folder.rglob("*") if path.is_file())):
         os.utime(path, (second, second))  # git writes a clone in the order of the names
     assert {"results/mq/table4.csv", "results/claims.csv"} <= set(digests(folder))
-    planned = planned_rules(folder, "supplement")
+    return folder
+
+
+def test_fresh_clone_recomputes_everything(clone):
+    """None of the archived results may be mistaken for finished work."""
+    planned = planned_rules(clone, "supplement")
     assert set(planned) >= {*read_rules(), *simulations(), *grouped_rules(), "supplement"} - ON_REQUEST
+
+
+def kept_rules():
+    """Return the names of the rules that make tables which `all` may keep."""
+    judged = {f"{study}_conditions" for study in STUDIES}
+    return judged | {"epcm_kept_tables", "vlog_kept_tables", "whatif_kept_tables", "vlog_under_conditions", "kept"}
+
+
+def test_fresh_clone_keeps_the_tables_that_fit(clone):
+    index = json.loads((clone / "results" / "index.json").read_text())
+    planned = planned_rules(clone, "all", keep="")
+    assert kept_rules() <= {entry["rule"] for entry in index["made"].values()}
+    assert not kept_rules() & set(planned)
+    assert set(planned) - {"all", "total"} == {*index["reproduced"], "manifest"}
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "studies"),
+    [
+        ("studies/vlog/machine.yaml", "# edited\n", ("vlog", "whatif")),  # the what-if reads results of the virtual log
+        ("studies/kvcache/ledger.yaml", "# edited\n", ("kvcache",)),
+        ("results/mq/conditions.csv", "mq.x,y,1,reproduced,direction\n", ("mq",)),
+        ("results/kept.csv", "\0", tuple(studies())),
+    ],
+)
+def test_fresh_clone_makes_tables_again_that_do_not_fit(clone, name, text, studies):
+    path = clone / name
+    before = path.read_bytes()
+    try:
+        path.write_bytes(before + text.encode())
+        planned = planned_rules(clone, "all", keep="")
+    finally:
+        path.write_bytes(before)
+    again = {rule for rule in kept_rules() if rule.startswith(tuple(f"{study}_" for study in studies))}
+    assert kept_rules() & set(planned) == again | {"kept"}
 
 
 def test_forced_run_gives_the_same_bytes(tree, first_run, summary):

@@ -9,9 +9,15 @@ from misspenalty.io.documents import read_yaml
 from misspenalty.errors import MissPenaltyError
 from misspenalty.io.external import open_register
 from misspenalty.io.typesetting import paper_inputs
-from misspenalty_studies.common.reporting.provenance import Sources, checkout_folders
+from misspenalty_studies.common.reporting.kept import TABLE as KEPT_TABLE
+from misspenalty_studies.common.reporting.kept import fitting, keeping, made_from
+from misspenalty_studies.common.reporting.provenance import (
+    Sources,
+    checkout_folders,
+    file_digest,
+)
 from misspenalty_studies.common.judge import STUDIES
-from misspenalty_studies.common.plan import Plan, Simulation, files_of, job
+from misspenalty_studies.common.plan import Plan, Simulation, files_of, job, paths_of
 from misspenalty_studies.common.study import studies
 from misspenalty_studies.common.configuration import checked
 from snakemake.exceptions import WorkflowError
@@ -191,6 +197,7 @@ def final_outputs():
         "results/forecasts.csv",
         "results/overview.png",
         "results/missing_facts.csv",
+        KEPT_TABLE,
         "results/paper.pdf",
         "results/index.json",
     ]
@@ -202,33 +209,61 @@ def further_outputs():
     return [*further, "results/supplement.pdf"]
 
 
+def made_by(path):
+    """Return the rule that makes a file and its input files, or None if no rule makes it."""
+    for maker in workflow.rules:
+        for output in maker.output:
+            if found := output.match(path):
+                wildcards = Wildcards(fromdict=found.groupdict())
+                return maker, sorted({*map(str, maker.expand_input(wildcards)[0])})
+    return None
+
+
+def rules_of(paths, given):
+    """Return the names of the rules that run to make files, directly or indirectly, if other files are given, sorted."""
+    waiting, seen, found = list(paths), set(given), set()
+    while waiting:
+        path = waiting.pop()
+        if path not in seen and (made := made_by(path)):
+            maker, inputs = made
+            found.add(maker.name)
+            waiting += inputs
+        seen.add(path)
+    return sorted(found)
+
+
 def index(wildcards=None):
-    """Return the site's index of a run: its figures, and for each file the rule, function and inputs that make it."""
-    made_by = {}
-    for entry in declared("tables"):
-        made_by |= dict.fromkeys(entry["outputs"].values(), entry)
-    for entry in declared("figures"):
-        files = [f"{entry['output']}.{form}" for form in ("pdf", "svg", "png")]
-        made_by |= dict.fromkeys(files, entry)
-    made = {}
+    """Return the site's index of a run: its figures; for each file the rule, function and inputs that make it; and the
+    rules that `make reproduce` runs if it keeps the archived tables."""
+    entries = (
+        {}
+    )  # what makes a file, where this is declared: its rule, function and inputs
+    for plan in PLANS.values():
+        for _, name, tables in plan.parts("tables"):
+            for entry in tables:
+                made = name, entry["job"]["function"], files_of([entry])
+                entries |= dict.fromkeys(entry["outputs"].values(), made)
+        for _, name, figures in plan.parts("figures"):
+            for entry in figures:
+                made = name, entry["job"]["function"], files_of([entry])
+                files = [f"{entry['output']}.{form}" for form in ("pdf", "svg", "png")]
+                entries |= dict.fromkeys(files, made)
+        if plan.conditions:
+            inputs = sorted(set(paths_of(conditions_from(plan.study))))
+            entries[plan.path("conditions")] = f"{plan.study}_conditions", None, inputs
+    for one in [*declared("simulations"), RECORD]:
+        if one.part == "kept":
+            made = one.name, one.job["function"], sorted(set(paths_of(one.inputs)))
+            entries |= dict.fromkeys(one.outputs.values(), made)
     for path in [*final_outputs(), *further_outputs()]:
-        maker, found = next(
-            (maker, found)
-            for maker in workflow.rules
-            for output in maker.output
-            if (found := output.match(path))
-        )
-        called = dict(maker.params.items()).get("job", {})
-        inputs = sorted(
-            {*map(str, maker.expand_input(Wildcards(fromdict=found.groupdict()))[0])}
-        )
-        if entry := made_by.get(path):
-            called, inputs = entry["job"], files_of([entry])
-        made[path] = {
-            "rule": maker.name,
-            "function": called.get("function"),
-            "inputs": inputs,
-        }
+        if path not in entries:
+            maker, inputs = made_by(path)
+            called = dict(maker.params.items()).get("job", {})
+            entries[path] = maker.name, called.get("function"), inputs
+    made = {
+        path: dict(zip(("rule", "function", "inputs"), entries[path]))
+        for path in [*final_outputs(), *further_outputs()]
+    }
     figures = [
         {
             "study": Path(entry["output"]).parent.name,
@@ -241,7 +276,8 @@ def index(wildcards=None):
         for entry in declared("figures")
         if entry["archived"]
     ]
-    return {"titles": TITLES, "figures": figures, "made": made}
+    mine = rules_of(final_outputs(), given=[*KEPT_FILES, KEPT_TABLE])
+    return {"titles": TITLES, "figures": figures, "made": made, "reproduced": mine}
 
 
 def sources(document):

@@ -3,21 +3,27 @@
 # (`conditions`).
 from misspenalty_studies.common.judge import table_files
 
+
+def conditions_from(study):
+    """Return the files from which a study's verdicts under other conditions are made."""
+    varied = f"results/{study}/runs/conditions/{{item}}.csv"
+    return {
+        "ledger": f"studies/{study}/ledger.yaml",
+        "tables": collect(
+            "results/{table}", table=table_files(studies=[study]).values()
+        ),
+        "varied": collect(varied, item=PLANS[study].conditions),
+    }
+
+
 VARIED = [study for study, plan in PLANS.items() if plan.conditions]
-for study in VARIED:
+for study in (study for study in VARIED if f"{study}_conditions" not in SPARED):
 
     rule:
         name:
             f"{study}_conditions"
         input:
-            ledger=f"studies/{study}/ledger.yaml",
-            tables=collect(
-                "results/{table}", table=table_files(studies=[study]).values()
-            ),
-            varied=collect(
-                f"results/{study}/runs/conditions/{{item}}.csv",
-                item=PLANS[study].conditions,
-            ),
+            **conditions_from(study),
         output:
             table=f"results/{study}/conditions.csv",
         log:

@@ -1,6 +1,7 @@
 # Make one rule for each simulation that a study declares in its rule file, and for each table about the claims.
 
-for simulation in [*declared("simulations"), *ABOUT_CLAIMS]:
+every = [*declared("simulations"), *ABOUT_CLAIMS, RECORD]
+for simulation in (one for one in every if one.name not in SPARED):
 
     rule:
         name:

@@ -2,6 +2,8 @@
 
 for plan in PLANS.values():
     for part, job_name, entries in plan.parts("tables"):
+        if job_name in SPARED:
+            continue
 
         rule:
             name:

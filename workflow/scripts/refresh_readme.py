@@ -91,7 +91,7 @@ def refresh(cost):
             raise InputError(
                 "the manifests do not describe complete runs",
                 path="results",
-                remedy="run `make reproduce` in a fresh checkout, then `make supplement`",
+                remedy="run `make supplement` in a fresh checkout",
             )
     for (path, name), text in texts.items():
         if update_between_markers(path, name, text):

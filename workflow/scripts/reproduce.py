@@ -1,7 +1,8 @@
 """Do the work of `make reproduce`, `make supplement` and `make smoke` from where the last run stopped; show progress.
 
-Without an option it makes the papers' tables and figures, the claims and the paper. With ``--supplement`` it also makes
-the sensitivities, scales and supplement. With ``--first`` it makes only the first results of `make reproduce`, and
+Without an option it makes the papers' tables and figures, the claims and the paper; tables of what else was tried are
+taken from the archive if they fit (`misspenalty_studies.common.reporting.kept`). With ``--supplement`` it makes these,
+too, and the sensitivities, scales and supplement. With ``--first`` it makes only the first results of `make reproduce`, and
 compares them with the archived tables.
 
 A killed run leaves Snakemake's lock and unfinished files. Both are handled here, so that the same command always
@@ -33,6 +34,7 @@ from misspenalty.io.external import MIRROR, fetch_all, open_register
 from misspenalty.io.threads import processors
 from misspenalty_studies.common.reporting.archive.compare import compare_contents
 from misspenalty_studies.common.reporting.journal import Journal
+from misspenalty_studies.common.reporting.kept import SWITCH
 from misspenalty_studies.common.reporting.provenance import read_benchmark
 from misspenalty_studies.common.reporting.recorded import changed_files, read_manifest
 
@@ -65,6 +67,7 @@ WORDS = {
 # Limit how often Snakemake checks waiting jobs. Otherwise, it checks all their inputs again one second after each check
 # and after each job, and solves an integer program each time.
 SCHEDULING = ("--scheduler", "greedy", "--max-jobs-per-timespan", "1000/4s")
+KEPT = "Kept from the archive"  # how the workflow's line about archived tables that fit begins
 LOOK = "Read results/paper.pdf first; results/claims.csv has every claim; `make lab` and `make site` show more."
 
 
@@ -197,6 +200,7 @@ class Progress:
         self.planned, self.done = collections.Counter(), collections.Counter()
         self.total, self.past = 0.0, 0.0  # CPU seconds of the planned and of the finished jobs in the earlier run
         self.rule, self.counting, self.rules = None, False, set()
+        self.kept = []  # the workflow's line about archived tables that fit, if there is one
         self.outputs, self.named, self.made = {}, [], []  # outputs by job, of the current job, of the last finished job
 
     def cost(self, rule):
@@ -214,6 +218,8 @@ class Progress:
                 self.rules.add(count[1])
                 self.planned[study_of(count[1], self.studies)] += int(count[2])
                 self.total += self.cost(count[1]) * int(count[2])
+        elif line.startswith(KEPT):
+            self.kept = [f"{line}. `make supplement` makes their tables again."]
         elif output := OUTPUT.match(line):
             self.named = output[1].removesuffix(" (update)").split(", ")
         elif job := JOB.match(line):
@@ -411,6 +417,8 @@ def main():
     cores = int(known.cores) if known.cores.isdigit() else processors()
     command = [sys.executable, "-m", "snakemake", "--cores", known.cores, *SCHEDULING, *further]
     first = [path for path, _ in FIRST.values()]
+    if known.supplement:
+        os.environ[SWITCH] = "no"  # make the kept tables, too
     targets = ["supplement"] if known.supplement else [*COMPARED, *first] if known.first else []
     core, *_ = manifests = list(MANIFESTS.values())
     manifests = manifests if known.supplement else [] if known.first else [core]
@@ -430,7 +438,7 @@ def main():
                 journal.end(filter(None, map(read_manifest, manifests)), known.supplement)
             if known.first:
                 return code or compare_first(before)
-            for line in [] if code else [*recomputed(), *outcome()]:
+            for line in [] if code else [*recomputed(), *progress.kept, *outcome()]:
                 print(line)
             return code
         except MissPenaltyError as error:

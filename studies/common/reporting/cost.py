@@ -21,33 +21,32 @@ def looked_at():
     return {name: (one.look_at.table, one.look_at.claims) for name, one in studies().items() if one.look_at}
 
 
-def whole(outputs, jobs, root):
-    """Tell whether `jobs` has a time for every rule that makes one of the files `outputs`; otherwise sums would not
-    cover a complete run."""
-    index = Path(root, "results", "index.json")
-    if not index.is_file():
-        return False
-    made = json.loads(index.read_text())["made"]
-    rules = {made[path]["rule"] for path in outputs if path in made}
-    timed = {name.split("/")[0] for name, job in jobs.items() if job.get("cpu_s") is not None}
-    return bool(rules) and rules <= timed
-
-
 def parts(run, supplement, root):
-    """Return the jobs of `make reproduce` and those that `make supplement` added; None unless both are complete.
+    """Return the jobs of `make reproduce` and those that `make supplement` adds; None unless each rule that makes one of
+    their outputs has a time, because otherwise sums would not cover a complete run.
 
     Parameters
     ----------
     run, supplement : dict or None
-        The two manifests; jobs that the first one lists are not counted again in the second.
+        The two manifests.
     root : path-like
-        The checkout.
+        The checkout. Its ``results/index.json`` names the rules of `make reproduce`.
     """
-    if not (run and supplement):
+    index = Path(root, "results", "index.json")
+    if not (run and supplement and index.is_file()):
         return None
-    added = {name: job for name, job in supplement["jobs"].items() if name not in run["jobs"]}
-    complete = whole(run["outputs"], run["jobs"], root) and whole(supplement["outputs"], added, root)
-    return (run["jobs"], added) if complete else None
+    index, jobs = json.loads(index.read_text()), run["jobs"] | supplement["jobs"]
+    rules = {index["made"][path]["rule"] for path in run["outputs"] | supplement["outputs"] if path in index["made"]}
+    timed = {_rule(name) for name, job in jobs.items() if job.get("cpu_s") is not None}
+    if not (rules and rules <= timed):
+        return None
+    mine = {name: job for name, job in jobs.items() if _rule(name) in index["reproduced"]}
+    return mine, {name: job for name, job in jobs.items() if name not in mine}
+
+
+def _rule(job):
+    """Return the rule of a job, whose name continues with its wildcards."""
+    return job.split("/")[0]
 
 
 def minutes(seconds):
@@ -111,7 +110,7 @@ def artifact_text(run, supplement, root):
         "|---|---|---|---|---|---|",
     ]
     for study, (item, claims) in looked_at().items():
-        cpu, peak = cost([job for name, job in run["jobs"].items() if name.startswith(f"{study}_")])
+        cpu, peak = cost([job for name, job in found[0].items() if name.startswith(f"{study}_")])
         told = "; ".join(f"`{name}`: {published[name]}" for name in claims)
         size = disk(root, [f"results/{study}"])
         lines.append(

@@ -77,6 +77,7 @@ class Index(BaseModel):
     titles: dict[Name, str]
     made: dict[_path(RESULT), Made]
     figures: list[Figure]
+    reproduced: list[str]
 
 
 @contextlib.contextmanager

@@ -72,6 +72,19 @@ def test_files_belong_to_one_of_the_two_runs(plan):
     ]
 
 
+def test_kept_tables_are_listed_by_the_rule_that_makes_them(plan):
+    simulate(plan, {"speedup": "speedup_conditions", "fig9": "runs/conditions/fig9"}, part="kept")
+    plan.stacked("limits", runs=["results/vlog/runs/a.csv"], part="kept")
+    plan.conditions = ["fig9"]
+    assert plan.kept() == {
+        "vlog_conditions": ["results/vlog/conditions.csv"],
+        "vlog_kept_tables": ["results/vlog/limits.csv"],
+        "vlog_files": ["results/vlog/speedup_conditions.csv"],
+    }
+    assert plan.files() == [path for paths in plan.kept().values() for path in paths]
+    assert plan.files(supplement=True) == []
+
+
 def test_files_read_are_the_inputs_that_no_run_makes_and_those_of_read(plan):
     plan.read.append("data/raw.csv")
     inputs = {"hosts": "machine.yaml", "trace": lambda wildcards: "a.trace", "runs": ["results/vlog/runs/a.csv"]}
@@ -111,9 +124,9 @@ def test_a_simulation_without_inputs_writes_no_archived_table(plan):
 def test_an_unknown_part_is_refused(plan):
     """An unknown part must be refused: `make reproduce` would run such a simulation, but no command would make such a
     table or figure."""
-    with pytest.raises(ParameterError, match=r"vlog_files: part is 'first'; expected None or 'further'"):
+    with pytest.raises(ParameterError, match=r"vlog_files: part is 'first'; expected None or 'kept' or 'further'"):
         simulate(plan, "fig1", part="first")
-    with pytest.raises(ParameterError, match=r"table2: part is 'furher'; expected 'first' or None or 'further'"):
+    with pytest.raises(ParameterError, match=r"table2: part is 'furher'; expected 'first' or None or 'kept' or 'further'"):
         plan.table("vlog.runs.table2", "table2", part="furher", latencies="fig9")
-    with pytest.raises(ParameterError, match=r"fig9: part is 'furher'"):
-        plan.figure("fig9", "Figure 9", "latency", part="furher", table="fig9")
+    with pytest.raises(ParameterError, match=r"fig9: part is 'kept'"):  # figures are drawn from the kept tables
+        plan.figure("fig9", "Figure 9", "latency", part="kept", table="fig9")

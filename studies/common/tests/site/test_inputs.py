@@ -17,6 +17,7 @@ FIGURE = {
 }  # fmt: skip
 INDEX = {
     "titles": {"vlog": "Virtual log"},
+    "reproduced": ["tables"],
     "made": {"results/vlog/fig9.csv": {"function": None, "inputs": ["data/a.yaml"], "rule": "tables"}},
     "figures": [FIGURE],
 }

@@ -1,0 +1,87 @@
+"""Test which archived tables are kept: only those with the recorded content, made from the same code, settings and files."""
+
+import pytest
+
+from misspenalty_studies.common.plan import Plan
+from misspenalty_studies.common.reporting.kept import fitting, kept_table, made_from
+from misspenalty_studies.common.reporting.provenance import Sources
+
+CONFIG = {"mq": {"cache_mb": [128]}, "sarc": {"seeds": [1]}, "captures": {"a": "raw.csv"}, "mirror": None}
+
+
+@pytest.fixture(scope="module")
+def sources():
+    return Sources()
+
+
+@pytest.fixture
+def checkout(tmp_path, monkeypatch):
+    """A checkout with one kept table of each of two studies."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("raw.csv", "machine.yaml", "results/mq/conditions.csv", "results/whatif/summary.csv"):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"{name}\n")
+    return tmp_path
+
+
+@pytest.fixture
+def plans(sources):
+    """Two studies, of which the second reads a result of the first, and one more."""
+    mq, whatif, sarc = (Plan(name, sources) for name in ("mq", "whatif", "sarc"))
+    mq.simulation("mq_replay", "mq.runs.replay_policies", inputs={"trace": "raw.csv"}, outputs="fig7")
+    mq.conditions = ["fig7"]
+    inputs = {"machines": "machine.yaml", "recorded": "results/mq/fig7.csv"}
+    whatif.simulation("whatif_mq", "whatif.mq.job", inputs=inputs, outputs="runs/mq")
+    whatif.table("whatif.tables.summary", part="kept", tables=["results/whatif/runs/mq.csv"])
+    return {"mq": mq, "whatif": whatif, "sarc": sarc}
+
+
+def files(plans):
+    return {name: [path for paths in plans[name].kept().values() for path in paths] for name in ("mq", "whatif")}
+
+
+def record(plans, config=CONFIG):
+    """Write `results/kept.csv` as a run would."""
+    made = {name: made_from(name, plans, config) for name in files(plans)}
+    table = kept_table([path for paths in files(plans).values() for path in paths], made)
+    table.to_csv("results/kept.csv", index=False)
+
+
+def fit(plans, config=CONFIG, more=()):
+    return fitting(files(plans), lambda study: made_from(study, plans, config, more))
+
+
+def test_tables_fit_until_something_changes_that_they_are_made_from(checkout, plans, sources):
+    record(plans)
+    assert fit(plans) == ["mq", "whatif"]
+    assert fit(plans, CONFIG | {"mirror": "/copies", "sarc": {"seeds": [2]}}) == ["mq", "whatif"]
+    assert fit(plans, CONFIG | {"mq": {"cache_mb": [64]}}) == []  # the what-if reads the other study's results
+    assert fit(plans, CONFIG | {"captures": {"a": "b.csv"}}) == []
+    assert fit(plans, more=["judge"]) == []
+    (checkout / "machine.yaml").write_text("edited\n")
+    assert fit(plans) == ["mq"]
+    (checkout / "machine.yaml").unlink()
+    assert fit(plans) == ["mq"]
+    (checkout / "machine.yaml").write_text("machine.yaml\n")
+    assert fit(plans) == ["mq", "whatif"]
+    plans["whatif"].table("whatif.tables.parameters", machines="machine.yaml")
+    assert fit(plans) == ["mq", "whatif"]  # the same code
+    plans["whatif"].table("sarc.tables.from_runs", "other", runs="raw.csv")
+    assert fit(plans) == ["mq"]
+
+
+def test_a_table_that_was_changed_or_deleted_does_not_fit(checkout, plans):
+    record(plans)
+    path = checkout / "results" / "mq" / "conditions.csv"
+    path.write_text("changed\n")
+    assert fit(plans) == ["whatif"]
+    path.unlink()
+    assert fit(plans) == ["whatif"]
+
+
+@pytest.mark.parametrize("content", [None, b"", b"study,file\nmq,x\n", b"\xff\xfe", b"study,file,sha256,made_from\n"])
+def test_without_a_record_nothing_fits(checkout, plans, content):
+    if content is not None:
+        (checkout / "results" / "kept.csv").write_bytes(content)
+    assert fit(plans) == []

@@ -1,0 +1,45 @@
+# Decide which archived tables are kept, see misspenalty_studies.common.reporting.kept: the rules that make them (SPARED) are
+# left out, so that Snakemake reads the tables as they are. This file has no rules.
+KEPT = {
+    study: [path for paths in plan.kept().values() for path in paths]
+    for study, plan in PLANS.items()
+    if plan.kept()
+}
+KEPT_FILES = [path for paths in KEPT.values() for path in paths]
+
+
+def made_now(study):
+    """Return the digest of what a study's kept tables would be made from."""
+    if study not in STUDIES:
+        return made_from(study, PLANS, config)
+    judge = judging("misspenalty_studies.common.judge", studies=[study])
+    ledger = file_digest(f"studies/{study}/ledger.yaml")
+    return made_from(study, PLANS, config, [judge, ledger])
+
+
+def kept_from(wildcards):
+    """Return, by study, the digest of what its kept tables are made from."""
+    return {study: made_now(study) for study in KEPT}
+
+
+RECORD = Simulation(
+    "kept",
+    job(CODE, "misspenalty_studies.common.reporting.kept.kept_table"),
+    inputs={"tables": KEPT_FILES},
+    outputs={"table": KEPT_TABLE},
+    params={"made_from": kept_from},
+    part="kept",
+)
+# A job's own process must know every rule; it runs no rule that the main process leaves out.
+try:
+    FITTING = fitting(KEPT, made_now) if workflow.is_main_process and keeping() else []
+except MissPenaltyError as error:
+    raise WorkflowError(str(error)) from None
+SPARED = {name for study in FITTING for name in PLANS[study].kept()}
+if FITTING == sorted(KEPT):
+    SPARED.add(RECORD.name)
+if FITTING:
+    logger.info(
+        "Kept from the archive, which was made from the same code, settings and files: verdicts under other "
+        f"conditions, limits and what-ifs of {', '.join(FITTING)}"
+    )
