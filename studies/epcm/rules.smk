@@ -120,7 +120,7 @@ plan.simulation(
         today="runs/today_{build}",
     ),
     params=dict(settings=EPCM),
-    threads=8,  # settings of a study that are replayed in parallel
+    threads=min(HALF, 8),  # settings of a study that are replayed in parallel
     priority=2,  # another long job waits for it
 )
 
@@ -145,7 +145,7 @@ for name, function, file in (
         inputs=EPCM_BUILD,
         outputs=f"runs/{file}_{{build}}",
         params=dict(settings=EPCM),
-        threads=8,  # settings of a study that are replayed in parallel
+        threads=min(HALF, 8),  # settings of a study that are replayed in parallel
         priority=2,  # epcm_under_conditions waits for the last of them
     )
 
@@ -175,6 +175,6 @@ plan.simulation(
         recordings="runs/recordings",
     ),
     params=dict(build="andrew", settings=EPCM),
-    threads=8,  # settings of a study that are replayed in parallel
+    threads=min(HALF, 8),  # settings of a study that are replayed in parallel
     priority=1,
 )

@@ -145,7 +145,7 @@ plan.simulation(
         others_mb=HAC["others_mb"],
         shares=HAC["gom_shares"],
     ),
-    threads=4,  # number of seeds that run at the same time, after the first
+    threads=min(HALF, 4),  # number of seeds that run at the same time, after the first
     priority=1,
 )
 
@@ -159,7 +159,7 @@ plan.simulation(
         frames="runs/layouts/{layout}/frames_{traversal}.parquet",
     ),
     params=dict(**HAC_SWEPT, sizes=hac_layout_sizes),
-    threads=4,
+    threads=min(HALF, 4),
     priority=1,
 )
 
@@ -176,7 +176,7 @@ plan.simulation(
         iterations=HAC["iterations"],
         total_mb={BY_CALLS: HAC["sweep_mb"]["T1-"]},
     ),
-    threads=4,
+    threads=min(HALF, 4),
     priority=1,
 )
 

@@ -42,7 +42,7 @@ plan.simulation(
     inputs=dict(trace=KVCACHE["trace"]),
     outputs=dict(workload="runs/workload", hits="runs/hits"),
     params=dict(settings=KVCACHE),
-    threads=2,
+    threads=min(HALF, 2),
 )
 
 
@@ -52,7 +52,7 @@ plan.simulation(
     inputs=dict(trace=KVCACHE["trace"], machine=KVCACHE_MACHINE),
     outputs=dict(levels="runs/levels", times="runs/times"),
     params=dict(settings=KVCACHE),
-    threads=2,
+    threads=min(HALF, 2),
 )
 
 
@@ -71,7 +71,7 @@ plan.simulation(
     inputs=dict(trace=KVCACHE["trace"], machine=KVCACHE_MACHINE),
     outputs="runs/sensitivity",
     params=dict(settings=KVCACHE),
-    threads=2,
+    threads=min(HALF, 2),
 )
 
 

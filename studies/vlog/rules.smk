@@ -56,7 +56,7 @@ plan.simulation(
     inputs=dict(hosts=VLOG_HOSTS, drives=VLOG_DRIVES),
     outputs="fig9",
     params=VLOG_RUN,
-    threads=2,
+    threads=min(HALF, 2),
     priority=SOON - 1,  # Table 2 is made from fig9, right after the first figure
 )
 
@@ -71,7 +71,7 @@ plan.simulation(
     ),
     params=dict(**VLOG_RUN, gap_seeds=VLOG["gap_seeds"]),
     part="kept",
-    threads=2,
+    threads=min(HALF, 2),
     priority=1,
 )
 
@@ -95,7 +95,7 @@ plan.simulation(
         idle_ms=VLOG["idle_ms"],
         burst_updates=VLOG["burst_updates"],
     ),
-    threads=2,
+    threads=min(HALF, 2),
 )
 
 
@@ -116,5 +116,5 @@ plan.simulation(
     outputs="what_if",
     part="further",
     params=dict(platforms=VLOG_LATER, workload=VLOG["what_if"]["workload"]),
-    threads=2,
+    threads=min(HALF, 2),
 )

@@ -44,7 +44,8 @@ if set("{}") & set(f"{CHECKOUT}{Path.cwd()}"):
 CAPTURES = list(config["captures"])
 SOON = 8  # priority of jobs that the first figure waits for
 try:
-    # Limit the threads of a job that the first figure waits for, so that two such jobs run at once.
+    # Limit the threads of jobs that the first figure waits for, and of those that are seldom all busy, so that two such
+    # jobs run at once.
     HALF = max(workflow.cores // 2, 1)
 except WorkflowError:  # the number of cores is unknown on a cluster or for a summary
     HALF = 8
