@@ -18,6 +18,7 @@ of jobs (`mq_replay/128mb*`); if several match, the first is used.
 import argparse
 import fnmatch
 import heapq
+import os
 import re
 import subprocess
 import sys
@@ -29,6 +30,7 @@ import pandas as pd
 import yaml
 
 from misspenalty.io.files import write_csv
+from misspenalty_studies.common.reporting.kept import SWITCH
 from misspenalty_studies.common.reporting.provenance import read_benchmark
 
 CORES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
@@ -109,7 +111,8 @@ def plan(folder=".", options=()):
         "--",
         "supplement",
     ]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    environment = os.environ | {SWITCH: "no"}  # plan the jobs that make the kept tables, too
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
     if done.returncode:
         sys.exit(done.stderr or done.stdout)
     return read_plan(done.stdout)
