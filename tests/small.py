@@ -25,7 +25,10 @@ AS_THEY_ARE = [  # archived tables that a run reads if the external files are mi
     *(f"results/dispute/{item}.csv" for item in AGGREGATED),
 ]
 REPLAYED = "results/dispute/replays.csv"  # archived, too, but a small run replays other traces
-TREE = ("Snakefile", "workflow", "config", "environment.yml", "src", "studies", "paper", "data", "benchmarks/measured")
+TREE = (
+    *("Snakefile", "workflow", "config", "environment.yml", "requirements.lock"),
+    *("src", "studies", "paper", "data", "benchmarks/measured"),
+)
 RUN = ("--workflow-profile", "workflow/profiles/default", "--cores", "2", "--")  # Snakemake's options before targets
 ARCHIVED = ("*.csv", "*.pdf", "*.svg", "*.png")
 

@@ -373,6 +373,9 @@ def test_fresh_clone_keeps_the_tables_that_fit(clone):
     [
         ("studies/vlog/machine.yaml", b"# edited\n", ("vlog", "whatif")),  # the what-if reads vlog's results
         ("studies/kvcache/ledger.yaml", b"# edited\n", ("kvcache",)),
+        ("studies/sarc/inputs.smk", b"# edited\n", ("sarc", "whatif")),
+        ("workflow/scripts/simulate.py", b"# edited\n", tuple(studies())),
+        ("requirements.lock", b"# edited\n", tuple(studies())),
         ("results/mq/conditions.csv", b"mq.x,y,1,reproduced,direction\n", ("mq",)),
         ("results/kept.csv", b"\xff", tuple(studies())),
     ],

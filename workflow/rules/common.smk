@@ -10,12 +10,13 @@ from misspenalty.errors import MissPenaltyError
 from misspenalty.io.external import open_register
 from misspenalty.io.typesetting import paper_inputs
 from misspenalty_studies.common.reporting.kept import TABLE as KEPT_TABLE
-from misspenalty_studies.common.reporting.kept import fitting, keeping, made_from
-from misspenalty_studies.common.reporting.provenance import (
-    Sources,
-    checkout_folders,
-    file_digest,
+from misspenalty_studies.common.reporting.kept import (
+    fitting,
+    keeping,
+    made_from,
+    read_from,
 )
+from misspenalty_studies.common.reporting.provenance import Sources, checkout_folders
 from misspenalty_studies.common.judge import STUDIES
 from misspenalty_studies.common.plan import Plan, Simulation, files_of, job, paths_of
 from misspenalty_studies.common.study import studies

@@ -8,13 +8,31 @@ KEPT = {
 KEPT_FILES = [path for paths in KEPT.values() for path in paths]
 
 
+# The environment, and the rules and scripts that make kept tables of every study; `made_now` adds a study's own rules.
+KEPT_BY = [
+    "requirements.lock",
+    "workflow/rules/common.smk",
+    "workflow/rules/conditions.smk",
+    "workflow/rules/simulations.smk",
+    "workflow/rules/tables.smk",
+    "workflow/rules/traces.smk",
+    "workflow/scripts/compile_trace.py",
+    "workflow/scripts/conditions.py",
+    "workflow/scripts/mq_first_level.py",
+    "workflow/scripts/simulate.py",
+    "workflow/scripts/tables.py",
+]
+
+
 def made_now(study):
     """Return the digest of what a study's kept tables would be made from."""
+    rules = (Path("studies", name).glob("*.smk") for name in read_from(study, PLANS))
+    more = [*KEPT_BY, *(path.as_posix() for paths in rules for path in paths)]
     if study not in STUDIES:
-        return made_from(study, PLANS, config)
+        return made_from(study, PLANS, config, files=more)
     judge = judging("misspenalty_studies.common.judge", studies=[study])
-    ledger = file_digest(f"studies/{study}/ledger.yaml")
-    return made_from(study, PLANS, config, [judge, ledger])
+    more.append(f"studies/{study}/ledger.yaml")
+    return made_from(study, PLANS, config, [judge], more)
 
 
 def kept_from(wildcards):

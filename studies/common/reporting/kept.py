@@ -66,7 +66,7 @@ def read_from(study, plans):
     return sorted(found)
 
 
-def made_from(study, plans, config, more=()):
+def made_from(study, plans, config, codes=(), files=()):
     """Return the digest of the code, settings and files that the tables of a study are made from.
 
     Parameters
@@ -76,8 +76,10 @@ def made_from(study, plans, config, more=()):
     config : dict
         The settings. Those of studies whose results this one does not read are left out, and so are those that say where
         files are found.
-    more : iterable of str
-        Digests of what makes the tables besides the study's jobs: the code that judges claims, and the ledger.
+    codes : iterable of str
+        Digests of code that makes the tables besides the study's jobs: the code that judges claims.
+    files : iterable of str
+        Files from which the tables are made besides those that the studies read: rules, scripts, the ledger.
 
     Returns
     -------
@@ -94,8 +96,8 @@ def made_from(study, plans, config, more=()):
     settings = {key: value for key, value in config.items() if key not in {"mirror", "traces", *others}}
     jobs = [e["job"] for name in studies for e in plans[name].tables]
     jobs += [one.job for name in studies for one in plans[name].simulations]
-    files = describe_files(sorted({path for name in studies for path in plans[name].files_read()}))
-    parts = [settings, sorted({one["code"] for one in jobs}), sorted(more), files]
+    read = {*files, *(path for name in studies for path in plans[name].files_read())}
+    parts = [settings, sorted({one["code"] for one in jobs}), sorted(codes), describe_files(sorted(read))]
     return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()
 
 

@@ -48,8 +48,8 @@ def record(plans, config=CONFIG):
     table.to_csv("results/kept.csv", index=False)
 
 
-def fit(plans, config=CONFIG, more=()):
-    return fitting(files(plans), lambda study: made_from(study, plans, config, more))
+def fit(plans, config=CONFIG, **more):
+    return fitting(files(plans), lambda study: made_from(study, plans, config, **more))
 
 
 def test_tables_fit_until_something_changes_that_they_are_made_from(checkout, plans, sources):
@@ -58,7 +58,9 @@ def test_tables_fit_until_something_changes_that_they_are_made_from(checkout, pl
     assert fit(plans, CONFIG | {"mirror": "/copies", "sarc": {"seeds": [2]}}) == ["mq", "whatif"]
     assert fit(plans, CONFIG | {"mq": {"cache_mb": [64]}}) == []  # the what-if reads the other study's results
     assert fit(plans, CONFIG | {"captures": {"a": "b.csv"}}) == []
-    assert fit(plans, more=["judge"]) == []
+    assert fit(plans, codes=["judge"]) == []
+    assert fit(plans, files=["raw.csv"]) == ["mq", "whatif"]  # the first study reads it anyway
+    assert fit(plans, files=["results/mq/conditions.csv"]) == []
     (checkout / "machine.yaml").write_text("edited\n")
     assert fit(plans) == ["mq"]
     (checkout / "machine.yaml").unlink()
