@@ -310,7 +310,7 @@ class Plan:
         return [*self.read, *(path for path in declared if "{" not in path)]
 
     def files(self, supplement=False):
-        """Return the files that `make reproduce` makes or keeps for this study, or those that `make supplement` adds."""
+        """Return this study's files that `make reproduce` makes or keeps, or those that `make supplement` adds."""
         wanted = ("further",) if supplement else ("first", None)
         kept = [path for paths in self.kept().values() for path in paths]
         made = self.further if supplement else [*self.outputs, *kept]

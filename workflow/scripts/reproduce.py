@@ -2,8 +2,8 @@
 
 Without an option it makes the papers' tables and figures, the claims and the paper; tables of what else was tried are
 taken from the archive if they fit (`misspenalty_studies.common.reporting.kept`). With ``--supplement`` it makes these,
-too, and the sensitivities, scales and supplement. With ``--first`` it makes only the first results of `make reproduce`, and
-compares them with the archived tables.
+too, and the sensitivities, scales and supplement. With ``--first`` it makes only the first results of `make reproduce`,
+and compares them with the archived tables.
 
 A killed run leaves Snakemake's lock and unfinished files. Both are handled here, so that the same command always
 resumes: the lock is removed if no other run uses the folder, and unfinished outputs are made again. Snakemake's own log

@@ -22,8 +22,10 @@ def looked_at():
 
 
 def parts(run, supplement, root):
-    """Return the jobs of `make reproduce` and those that `make supplement` adds; None unless each rule that makes one of
-    their outputs has a time, because otherwise sums would not cover a complete run.
+    """Return the jobs of `make reproduce` and those that `make supplement` adds.
+
+    Return None unless each rule that makes one of their outputs has a time, because otherwise sums would not cover a
+    complete run.
 
     Parameters
     ----------

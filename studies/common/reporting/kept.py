@@ -1,10 +1,10 @@
 """Decide which archived tables `make reproduce` keeps instead of making them again.
 
-These tables say what else was tried: verdicts under other conditions, the best that foresight could do, and what-ifs. The
-paper reads them, but no claim is judged by them, and they take a third of the time. `make supplement` always makes them.
-`make reproduce` makes those of a study only if the archived ones do not fit: ``results/kept.csv`` has the SHA-256 of each,
-and a digest of the code, settings and files that it was made from. If both are still the same, making it again would give
-the same bytes.
+These tables say what else was tried: verdicts under other conditions, the best that foresight could do, and what-ifs.
+The paper reads them, but no claim is judged by them, and they take a third of the time. `make supplement` always makes
+them. `make reproduce` makes those of a study only if the archived ones do not fit: ``results/kept.csv`` has the SHA-256
+of each, and a digest of the code, settings and files that it was made from. If both are still the same, making it again
+would give the same bytes.
 
 Snakemake itself keeps tables that fit for every target, unless the environment variable ``MISSPENALTY_KEEP`` is ``no``.
 """
@@ -74,8 +74,8 @@ def made_from(study, plans, config, codes=(), files=()):
     study : str
     plans : dict of str to Plan
     config : dict
-        The settings. Those of studies whose results this one does not read are left out, and so are those that say where
-        files are found.
+        The settings. Those of studies whose results this one does not read are left out, and so are those that say
+        where files are found.
     codes : iterable of str
         Digests of code that makes the tables besides the study's jobs: the code that judges claims.
     files : iterable of str

@@ -126,7 +126,9 @@ def test_an_unknown_part_is_refused(plan):
     table or figure."""
     with pytest.raises(ParameterError, match=r"vlog_files: part is 'first'; expected None or 'kept' or 'further'"):
         simulate(plan, "fig1", part="first")
-    with pytest.raises(ParameterError, match=r"table2: part is 'furher'; expected 'first' or None or 'kept' or 'further'"):
+    with pytest.raises(
+        ParameterError, match=r"table2: part is 'furher'; expected 'first' or None or 'kept' or 'further'"
+    ):
         plan.table("vlog.runs.table2", "table2", part="furher", latencies="fig9")
     with pytest.raises(ParameterError, match=r"fig9: part is 'kept'"):  # figures are drawn from the kept tables
         plan.figure("fig9", "Figure 9", "latency", part="kept", table="fig9")

@@ -1,4 +1,4 @@
-"""Test which archived tables are kept: only those with the recorded content, made from the same code, settings and files."""
+"""Test which archived tables are kept: those with the recorded content, made from the same code, settings, files."""
 
 import pytest
 
