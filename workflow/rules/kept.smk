@@ -1,5 +1,8 @@
 # Decide which archived tables are kept, see misspenalty_studies.common.reporting.kept: the rules that make them (SPARED) are
 # left out, so that Snakemake reads the tables as they are. This file has no rules.
+import contextlib
+import functools
+
 KEPT = {
     study: [path for paths in plan.kept().values() for path in paths]
     for study, plan in PLANS.items()
@@ -24,8 +27,9 @@ KEPT_BY = [
 ]
 
 
+@functools.cache
 def made_now(study):
-    """Return the digest of what a study's kept tables would be made from."""
+    """Return the digest of what a study's kept tables would be made from, as it was at the first call."""
     rules = (Path("studies", name).glob("*.smk") for name in read_from(study, PLANS))
     more = [*KEPT_BY, *(path.as_posix() for paths in rules for path in paths)]
     if study not in STUDIES:
@@ -48,6 +52,11 @@ RECORD = Simulation(
     params={"made_from": kept_from},
     part="kept",
 )
+# Take the digests now, because a file that is edited during the run may have been read before. If one is missing, the
+# job that reads it will say so.
+if workflow.is_main_process:
+    with contextlib.suppress(OSError, MissPenaltyError):
+        kept_from(None)
 # A job's own process must know every rule; it runs no rule that the main process leaves out.
 try:
     FITTING = fitting(KEPT, made_now) if workflow.is_main_process and keeping() else []
