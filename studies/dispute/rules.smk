@@ -46,6 +46,13 @@ if not DISPUTE_ABSENT:
         threads=2,
     )
 
+    # Captures of this repository are not registered, so no register has their digests.
+    plan.read += [
+        what["file"]
+        for name, what in DISPUTE["traces"].items()
+        if DISPUTE_PATHS[name] == what["file"]
+    ]
+
 plan.table("dispute.tables.replayed_reductions", replays="replays")
 plan.table("dispute.tables.trace_comparisons", replays="replays")
 plan.table(
