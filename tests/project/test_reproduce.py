@@ -114,6 +114,22 @@ def test_progress_names_study_rule_and_share_and_the_end_tells_results_and_where
     assert "results/paper.pdf" in lines[-1]
 
 
+def test_kept_tables_are_named_at_the_end_and_the_supplement_keeps_none(folder):
+    with open(folder / "Snakefile", "a") as stream:
+        stream.write(
+            """import os
+rule supplement:
+    input: "sarc.txt"
+if os.environ.get("MISSPENALTY_KEEP") != "no":
+    logger.info("Kept from the archive: tables of mq")
+"""
+        )
+    code, text = finish(start(folder))
+    assert code == 0 and text.splitlines()[-1] == "Kept from the archive: tables of mq"
+    code, text = finish(start(folder, "--supplement"))
+    assert code == 0 and "Kept" not in text
+
+
 def test_a_killed_run_resumes_with_the_same_command(folder):
     (folder / "wait").touch()
     first = start(folder)

@@ -271,8 +271,8 @@ def test_manifest_names_everything_that_was_read(tree, summary):
 def test_a_run_that_keeps_its_own_tables_has_nothing_to_do(tree, first_run):
     done = snakemake(tree, "--dry-run", "supplement", keep="yes")
     assert done.returncode == 0 and "Nothing to be done" in done.stdout + done.stderr
-    told = done.stdout + done.stderr
-    assert re.search(r"^Kept from the archive, .*: verdicts .* of classics, .*whatif$", told, re.MULTILINE)
+    line = r"^Kept from the archive, .*: verdicts .* of classics, .*whatif\. MISSPENALTY_KEEP=no makes them again\.$"
+    assert re.search(line, done.stdout + done.stderr, re.MULTILINE)
 
 
 def test_a_wrong_switch_is_refused(tree):

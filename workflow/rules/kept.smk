@@ -68,5 +68,5 @@ if FITTING == sorted(KEPT):
 if FITTING:
     logger.info(
         "Kept from the archive, which was made from the same code, settings and files: verdicts under other "
-        f"conditions, limits and what-ifs of {', '.join(FITTING)}"
+        f"conditions, limits and what-ifs of {', '.join(FITTING)}. MISSPENALTY_KEEP=no makes them again."
     )

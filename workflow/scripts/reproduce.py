@@ -219,7 +219,7 @@ class Progress:
                 self.planned[study_of(count[1], self.studies)] += int(count[2])
                 self.total += self.cost(count[1]) * int(count[2])
         elif line.startswith(KEPT):
-            self.kept = [f"{line}. `make supplement` makes their tables again."]
+            self.kept = [line]
         elif output := OUTPUT.match(line):
             self.named = output[1].removesuffix(" (update)").split(", ")
         elif job := JOB.match(line):
