@@ -2,10 +2,12 @@
 
 import pytest
 
+from misspenalty.errors import ParameterError
 from misspenalty_studies.common.plan import Plan
-from misspenalty_studies.common.reporting.kept import fitting, kept_table, made_from
+from misspenalty_studies.common.reporting.kept import SWITCH, fitting, keeping, kept_table, made_from, read_from
 from misspenalty_studies.common.reporting.provenance import Sources
 
+KEPT = ("results/mq/conditions.csv", "results/whatif/summary.csv", "results/whatif/crossovers.csv")
 CONFIG = {"mq": {"cache_mb": [128]}, "sarc": {"seeds": [1]}, "captures": {"a": "raw.csv"}, "mirror": None}
 
 
@@ -16,9 +18,9 @@ def sources():
 
 @pytest.fixture
 def checkout(tmp_path, monkeypatch):
-    """A checkout with one kept table of each of two studies."""
+    """A checkout with one kept table of one study and two of another."""
     monkeypatch.chdir(tmp_path)
-    for name in ("raw.csv", "machine.yaml", "results/mq/conditions.csv", "results/whatif/summary.csv"):
+    for name in ("raw.csv", "machine.yaml", *KEPT):
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"{name}\n")
@@ -33,7 +35,8 @@ def plans(sources):
     mq.conditions = ["fig7"]
     inputs = {"machines": "machine.yaml", "recorded": "results/mq/fig7.csv"}
     whatif.simulation("whatif_mq", "whatif.mq.job", inputs=inputs, outputs="runs/mq")
-    whatif.table("whatif.tables.summary", part="kept", tables=["results/whatif/runs/mq.csv"])
+    for name in ("summary", "crossovers"):
+        whatif.table(f"whatif.tables.{name}", part="kept", tables=["results/whatif/runs/mq.csv"])
     return {"mq": mq, "whatif": whatif, "sarc": sarc}
 
 
@@ -55,7 +58,7 @@ def fit(plans, config=CONFIG, **more):
 def test_tables_fit_until_something_changes_that_they_are_made_from(checkout, plans, sources):
     record(plans)
     assert fit(plans) == ["mq", "whatif"]
-    assert fit(plans, CONFIG | {"mirror": "/copies", "sarc": {"seeds": [2]}}) == ["mq", "whatif"]
+    assert fit(plans, CONFIG | {"mirror": "/copies", "traces": "a.tsv", "sarc": {"seeds": [2]}}) == ["mq", "whatif"]
     assert fit(plans, CONFIG | {"mq": {"cache_mb": [64]}}) == []  # the what-if reads the other study's results
     assert fit(plans, CONFIG | {"captures": {"a": "b.csv"}}) == []
     assert fit(plans, codes=["judge"]) == []
@@ -67,10 +70,49 @@ def test_tables_fit_until_something_changes_that_they_are_made_from(checkout, pl
     assert fit(plans) == ["mq"]
     (checkout / "machine.yaml").write_text("machine.yaml\n")
     assert fit(plans) == ["mq", "whatif"]
+    (checkout / "raw.csv").write_text("edited\n")
+    assert fit(plans) == []  # the first study reads it
+    (checkout / "raw.csv").write_text("raw.csv\n")
     plans["whatif"].table("whatif.tables.parameters", machines="machine.yaml")
     assert fit(plans) == ["mq", "whatif"]  # the same code
     plans["whatif"].table("sarc.tables.from_runs", "other", runs="raw.csv")
     assert fit(plans) == ["mq"]
+
+
+def test_tables_do_not_fit_if_the_code_of_a_job_was_edited(checkout, plans):
+    record(plans)
+    for job in (plans["whatif"].tables[0]["job"], plans["whatif"].simulations[0].job):
+        before = job["code"]
+        job["code"] = "edited"
+        assert fit(plans) == ["mq"]
+        job["code"] = before
+    plans["mq"].simulations[0].job["code"] = "edited"
+    assert fit(plans) == []  # the what-if reads the other study's results
+
+
+def test_results_are_read_directly_or_indirectly(plans):
+    plans["mq"].read.append("results/sarc/fit.csv")
+    assert read_from("whatif", plans) == ["mq", "sarc", "whatif"]
+
+
+def test_all_tables_of_a_study_must_be_made_from_the_same(checkout, plans):
+    record(plans)
+    path = checkout / "results" / "kept.csv"
+    text = path.read_text()
+    path.write_text(f"{text[:-2]}x\n")  # the last digit of the last digest
+    assert fit(plans) == ["mq"]
+
+
+@pytest.mark.parametrize(("switch", "kept"), [("", True), ("yes", True), ("no", False)])
+def test_the_switch_decides_whether_tables_are_kept(monkeypatch, switch, kept):
+    monkeypatch.setenv(SWITCH, switch)
+    assert keeping() is kept
+
+
+def test_another_value_of_the_switch_is_refused(monkeypatch):
+    monkeypatch.setenv(SWITCH, "0")
+    with pytest.raises(ParameterError, match="MISSPENALTY_KEEP=0: give yes"):
+        keeping()
 
 
 def test_a_table_that_was_changed_or_deleted_does_not_fit(checkout, plans):
