@@ -111,8 +111,8 @@ class Plan:
         Tables that take little time to make, and figures, each in the order in which they are made; see `table`,
         `figure`.
     outputs, further : list of str
-        Files of simulations that `make reproduce` makes, and those that `make supplement` adds; `simulation` adds its
-        own.
+        Files of simulations that `make reproduce` always makes, and those that `make supplement` adds; `simulation`
+        adds its own.
     measured : list of str
         Files with times measured on this machine. They are made, but neither archived nor listed in the manifest.
     read : list of str
@@ -170,7 +170,7 @@ class Plan:
         outputs : str, list of str, or dict of str to str
             Names of files below ``results/<study>/``, without ``.csv``: one name if the function returns one table, a
             list if its tables have the names of their files, and otherwise a dict of table -> file. Files outside
-            ``runs`` whose names have no wildcards are added to `outputs` or `further`.
+            ``runs`` whose names have no wildcards are added to `outputs` or `further`, or returned by `kept`.
         inputs : dict, optional
             Argument -> file or files. ``drives`` and ``files`` are read by other means and are not passed.
         params : dict, optional

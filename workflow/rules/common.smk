@@ -222,7 +222,7 @@ def made_by(path):
 
 
 def rules_of(paths, given):
-    """Return the names of the rules that run to make files, directly or indirectly, if other files are given, sorted."""
+    """Return the names of the rules that make files or what these are made from, but not what is given; sorted."""
     waiting, seen, found = list(paths), set(given), set()
     while waiting:
         path = waiting.pop()
@@ -237,9 +237,8 @@ def rules_of(paths, given):
 def index(wildcards=None):
     """Return the site's index of a run: its figures; for each file the rule, function and inputs that make it; and the
     rules that `make reproduce` runs if it keeps the archived tables."""
-    entries = (
-        {}
-    )  # what makes a file, where this is declared: its rule, function and inputs
+    # What makes a file, where this is declared: its rule, function and inputs.
+    entries = {}
     for plan in PLANS.values():
         for _, name, tables in plan.parts("tables"):
             for entry in tables:
