@@ -106,7 +106,9 @@ class Study(_Entry):
 
     def module(self, name):
         """Import a module of the study, such as ``claims``."""
-        return importlib.import_module(f"misspenalty_studies.{self.id}.{name}")
+        # A name that is computed in the call would make everything in this file's folder a source (`Sources`).
+        module = f"misspenalty_studies.{self.id}.{name}"
+        return importlib.import_module(module)
 
     def settings(self):
         """Return the class of the study's settings, such as ``VlogSettings``; None if there is no ``settings.py``, or
