@@ -122,7 +122,7 @@ def test_rules_that_judge_depend_on_the_code_of_the_claims(script):
     """These rules must depend on the claims: the judge imports a study's claims by a computed name, which the digest of
     its own code cannot follow."""
     bodies = [body for _, body in read_rules().values() if f"scripts/{script}" in body]
-    texts = bodies or [path.read_text() for path in RULES if f"scripts/{script}" in path.read_text()]
+    texts = bodies or [path.read_text() for path in RULES if f"../scripts/{script}" in path.read_text()]
     assert len(texts) == 1 and "code=judging(" in texts[0]
 
 
