@@ -1,6 +1,7 @@
 """`make reproduce` shows progress per study, and the same command resumes after any kill."""
 
 import errno
+import hashlib
 import json
 import os
 import re
@@ -121,11 +122,14 @@ def test_kept_tables_are_named_at_the_end_and_the_supplement_keeps_none(folder):
 rule supplement:
     input: "sarc.txt"
 if os.environ.get("MISSPENALTY_KEEP") != "no":
-    logger.info("Kept from the archive: tables of mq")
+    logger.info("Kept: tables of mq.")
 """
         )
+    (folder / "results").mkdir()
+    (folder / "results" / "recomputed.csv").write_text("study,state,missing_files\nmq,recomputed,\n")
     code, text = finish(start(folder))
-    assert code == 0 and text.splitlines()[-1] == "Kept from the archive: tables of mq"
+    assert code == 0
+    assert text.splitlines()[-2:] == ["Recomputed except for the kept tables: mq.", "Kept: tables of mq."]
     code, text = finish(start(folder, "--supplement"))
     assert code == 0 and "Kept" not in text
 
@@ -275,6 +279,21 @@ def test_an_input_changed_after_a_run_that_was_stopped_is_found_once(complete):
     code, told = finish(start(complete))
     assert code == 0 and "raw.csv has changed since the last run" in told
     assert (complete / "results" / "sarc.csv").read_text() == "8\n8\n"
+
+
+def test_kept_tables_that_came_with_their_record_are_not_made_again(complete):
+    """`git pull` replaces both; a table that is not the recorded one is made again."""
+    record = complete / "results" / "kept.csv"
+    for table in ("mq.csv", "sarc.csv"):
+        change(complete / "results" / table, "5\n")
+    digest = hashlib.sha256(b"5\n").hexdigest()
+    record.write_text(
+        f"study,file,sha256,made_from\nmq,results/mq.csv,{digest},x\nsarc,results/sarc.csv,{digest[1:]},x\n"
+    )
+    code, text = finish(start(complete))
+    assert code == 0, text
+    assert "results/sarc.csv is not what the last run wrote" in text
+    assert "mq.csv is not what" not in text
 
 
 def test_a_change_during_the_run_is_an_error(complete):

@@ -271,7 +271,7 @@ def test_manifest_names_everything_that_was_read(tree, summary):
 def test_a_run_that_keeps_its_own_tables_has_nothing_to_do(tree, first_run):
     done = snakemake(tree, "--dry-run", "supplement", keep="yes")
     assert done.returncode == 0 and "Nothing to be done" in done.stdout + done.stderr
-    line = r"^Kept from the archive, .*: verdicts .* of classics, .*whatif\. MISSPENALTY_KEEP=no makes them again\.$"
+    line = r"^Kept: archived tables .*, of classics, .*whatif\. MISSPENALTY_KEEP=no makes them again\.$"
     assert re.search(line, done.stdout + done.stderr, re.MULTILINE)
 
 

@@ -67,6 +67,6 @@ if FITTING == sorted(KEPT):
     SPARED.add(RECORD.name)
 if FITTING:
     logger.info(
-        "Kept from the archive, which was made from the same code, settings and files: verdicts under other "
-        f"conditions, limits and what-ifs of {', '.join(FITTING)}. MISSPENALTY_KEEP=no makes them again."
+        "Kept: archived tables of what else was tried, which were made from the same code, settings and files, of "
+        f"{', '.join(FITTING)}. MISSPENALTY_KEEP=no makes them again."
     )

@@ -34,8 +34,8 @@ from misspenalty.io.external import MIRROR, fetch_all, open_register
 from misspenalty.io.threads import processors
 from misspenalty_studies.common.reporting.archive.compare import compare_contents
 from misspenalty_studies.common.reporting.journal import Journal
-from misspenalty_studies.common.reporting.kept import SWITCH
-from misspenalty_studies.common.reporting.provenance import read_benchmark
+from misspenalty_studies.common.reporting.kept import SWITCH, TABLE, recorded
+from misspenalty_studies.common.reporting.provenance import file_digest, read_benchmark
 from misspenalty_studies.common.reporting.recorded import changed_files, read_manifest
 
 FINISHED = re.compile(r"^Finished jobid: (\d+) \(Rule: (\w+)\)")
@@ -67,7 +67,7 @@ WORDS = {
 # Limit how often Snakemake checks waiting jobs. Otherwise, it checks all their inputs again one second after each check
 # and after each job, and solves an integer program each time.
 SCHEDULING = ("--scheduler", "greedy", "--max-jobs-per-timespan", "1000/4s")
-KEPT = "Kept from the archive"  # how the workflow's line about archived tables that fit begins
+KEPT = "Kept: "  # how the workflow's line about archived tables that fit begins
 LOOK = "Read results/paper.pdf first; results/claims.csv has every claim; `make lab` and `make site` show more."
 
 
@@ -124,11 +124,20 @@ def delete_output(name):
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def has_digest(path, digest):
+    """Tell whether a file exists and has a SHA-256."""
+    return Path(path).is_file() and file_digest(path) == digest
+
+
 def undo_changes(manifests, journal):
-    """Make Snakemake rebuild what changed since the last run, complete or stopped: delete outputs, and touch inputs."""
+    """Make Snakemake rebuild what changed since the last run, complete or stopped: delete outputs, and touch inputs.
+
+    Kept tables that came with their record, for example by `git pull`, stay: the workflow decides whether they fit.
+    """
+    with_record = {TABLE, *(path for path, (digest, _) in recorded().items() if has_digest(path, digest))}
     known = [journal.read(supplement=len(manifests) > 1)] if manifests else []
     for found in [*filter(None, map(read_manifest, manifests)), *known]:
-        for name in changed_files(found["outputs"]):
+        for name in sorted({*changed_files(found["outputs"])} - with_record):
             print(f"{name} is not what the last run wrote, so it will be made again", flush=True)
             delete_output(name)
             journal.drop(name)
@@ -361,13 +370,17 @@ class Line:
             self.width = 0
 
 
-def recomputed():
-    """Return lines that say which studies were recomputed and which read archived tables; return none if unknown."""
+def recomputed(kept):
+    """Return lines that say which studies were recomputed and which read archived tables; return none if unknown.
+
+    `kept` says which tables were kept, in at most one line.
+    """
     rows = read_rows("results/recomputed.csv")
     if not rows:
         return []
     named = {state: [row for row in rows if row["state"] == state] for state in ("recomputed", "archived")}
-    told = [f"Recomputed: {', '.join(row['study'] for row in named['recomputed'])}."]
+    exception = " except for the kept tables" if kept else ""
+    told = [f"Recomputed{exception}: {', '.join(row['study'] for row in named['recomputed'])}.", *kept]
     if named["archived"]:
         parts = [f"{row['study']} ({len(row['missing_files'].split('; '))} missing)" for row in named["archived"]]
         told.append(
@@ -438,7 +451,7 @@ def main():
                 journal.end(filter(None, map(read_manifest, manifests)), known.supplement)
             if known.first:
                 return code or compare_first(before)
-            for line in [] if code else [*recomputed(), *progress.kept, *outcome()]:
+            for line in [] if code else [*recomputed(progress.kept), *outcome()]:
                 print(line)
             return code
         except MissPenaltyError as error:

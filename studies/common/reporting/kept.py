@@ -120,6 +120,25 @@ def kept_table(tables, made_from):
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
+def recorded(table=TABLE):
+    """Return the SHA-256 of each kept table and the digest of what it was made from, by path.
+
+    Parameters
+    ----------
+    table : path-like, optional
+        The table from `kept_table`. If it cannot be read, there is no record.
+
+    Returns
+    -------
+    dict of str to tuple of str
+    """
+    try:
+        with open(table, newline="", encoding="utf-8") as stream:
+            return {row["file"]: (row["sha256"], row["made_from"]) for row in csv.DictReader(stream)}
+    except (OSError, KeyError, csv.Error, UnicodeDecodeError):
+        return {}
+
+
 def fitting(files, made_from, table=TABLE):
     """Return the studies whose archived tables are those that a run would make, sorted.
 
@@ -130,14 +149,9 @@ def fitting(files, made_from, table=TABLE):
     made_from : callable
         Study -> digest, as returned by the function `made_from`. If it raises `InputError`, the tables do not fit.
     table : path-like, optional
-        The table from `kept_table`. If it cannot be read, no study fits.
+        See `recorded`.
     """
-    try:
-        with open(table, newline="", encoding="utf-8") as stream:
-            rows = {row["file"]: (row["sha256"], row["made_from"]) for row in csv.DictReader(stream)}
-    except (OSError, KeyError, csv.Error, UnicodeDecodeError):
-        return []
-    found = []
+    rows, found = recorded(table), []
     for study, paths in files.items():
         try:
             if all(rows.get(path, ("",))[0] == file_digest(path) for path in paths):
