@@ -322,7 +322,7 @@ def test_the_cost_of_a_run_that_was_never_made_is_refused(checkout):
 @pytest.mark.parametrize(
     ("manifest", "missing", "said"),
     [
-        (None, None, "error: results: the manifests do not describe complete runs; run `make reproduce` in a fresh"),
+        (None, None, "error: results: the manifests do not describe complete runs; run `make supplement` in a fresh"),
         ("{", None, "error: results/manifest.json: is not the manifest of a run"),
         (None, "forecasts", "error: results/forecasts.csv: no such file; run `make reproduce`"),
         (None, "recomputed", "error: results/recomputed.csv: no such file; run `make reproduce`"),
