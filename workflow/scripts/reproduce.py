@@ -34,8 +34,8 @@ from misspenalty.io.external import MIRROR, fetch_all, open_register
 from misspenalty.io.threads import processors
 from misspenalty_studies.common.reporting.archive.compare import compare_contents
 from misspenalty_studies.common.reporting.journal import Journal
-from misspenalty_studies.common.reporting.kept import SWITCH, TABLE, recorded
-from misspenalty_studies.common.reporting.provenance import file_digest, read_benchmark
+from misspenalty_studies.common.reporting.kept import SWITCH, TABLE
+from misspenalty_studies.common.reporting.provenance import read_benchmark
 from misspenalty_studies.common.reporting.recorded import changed_files, read_manifest
 
 FINISHED = re.compile(r"^Finished jobid: (\d+) \(Rule: (\w+)\)")
@@ -124,20 +124,16 @@ def delete_output(name):
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def has_digest(path, digest):
-    """Tell whether a file exists and has a SHA-256."""
-    return Path(path).is_file() and file_digest(path) == digest
-
-
 def undo_changes(manifests, journal):
     """Make Snakemake rebuild what changed since the last run, complete or stopped: delete outputs, and touch inputs.
 
-    Kept tables that came with their record, for example by `git pull`, stay: the workflow decides whether they fit.
+    A record of kept tables that changed, for example by `git pull`, stays: it holds only for tables that have its
+    digests. The tables themselves are compared with the last run like all others, because Snakemake, run by hand, would
+    record one that was edited.
     """
-    with_record = {TABLE, *(path for path, (digest, _) in recorded().items() if has_digest(path, digest))}
     known = [journal.read(supplement=len(manifests) > 1)] if manifests else []
     for found in [*filter(None, map(read_manifest, manifests)), *known]:
-        for name in sorted({*changed_files(found["outputs"])} - with_record):
+        for name in sorted({*changed_files(found["outputs"])} - {TABLE}):
             print(f"{name} is not what the last run wrote, so it will be made again", flush=True)
             delete_output(name)
             journal.drop(name)
